@@ -1,0 +1,71 @@
+// Weight and bias as the kernels read them: blocks of the arithmetic type.
+#ifndef LAYERNORM_KERNELS_PARAMETER_BLOCKS_H_
+#define LAYERNORM_KERNELS_PARAMETER_BLOCKS_H_
+
+#include <cstddef>
+
+#include "layernorm/layernorm.h"
+#include "simd/vec.h"
+
+namespace layernorm {
+
+/// Elements that a kernel takes at a time: sums are flushed and parameters converted once per block.
+inline constexpr size_t kBlock = 64;
+
+/// A parameter of the arithmetic type T. A vector of that type is read where it stands; a number, or nothing, is one
+/// block that is read again and again; any other vector is converted block by block.
+template <class T>
+class ParameterBlocks {
+ public:
+  /// `absent` stands for a parameter that is not there; `offset` is added to one that is.
+  [[gnu::noinline]] ParameterBlocks(const Parameter& parameter, T absent, double offset)
+      : offset_(offset == 0 ? kNoOffset : static_cast<T>(offset)) {
+    if (parameter.kind != Parameter::Kind::vector) {
+      const bool is_number = parameter.kind == Parameter::Kind::number;
+      const T value = is_number ? static_cast<T>(parameter.number) + offset_ : absent;
+      for (T& element : block_) element = value;
+      direct_ = block_;
+      step_ = 0;
+    } else if (parameter.dtype == kDType && offset == 0) {
+      direct_ = static_cast<const T*>(parameter.data);
+    } else {
+      source_ = parameter.data;
+      source_dtype_ = parameter.dtype;
+    }
+  }
+  ParameterBlocks(const ParameterBlocks&) = delete;
+  ParameterBlocks& operator=(const ParameterBlocks&) = delete;
+
+  /// The n <= kBlock elements from i on, a multiple of kBlock; good until the next call.
+  const T* at(size_t i, size_t n) { return direct_ != nullptr ? direct_ + i * step_ : converted(i, n); }
+
+ private:
+  static constexpr DType kDType = sizeof(T) == 4 ? DType::float32 : DType::float64;
+  static constexpr T kNoOffset = T(-0.0);  // the neutral element of addition, also for -0
+
+  [[gnu::noinline]] const T* converted(size_t i, size_t n) {
+    if (source_dtype_ == DType::float32) {
+      convert(static_cast<const float*>(source_) + i, n);
+    } else {
+      convert(static_cast<const double*>(source_) + i, n);
+    }
+    return block_;
+  }
+
+  template <class Source>
+  void convert(const Source* source, size_t n) {
+    LAYERNORM_ROLLED
+    for (size_t i = 0; i < n; ++i) block_[i] = static_cast<T>(source[i]) + offset_;
+  }
+
+  const T* direct_ = nullptr;
+  size_t step_ = 1;
+  const void* source_ = nullptr;
+  DType source_dtype_ = kDType;
+  T offset_;
+  T block_[kBlock];
+};
+
+}  // namespace layernorm
+
+#endif  // LAYERNORM_KERNELS_PARAMETER_BLOCKS_H_

@@ -1,0 +1,322 @@
+// One run of float32 values: its statistics and its normalization.
+//
+// Statistics are sums of d = x - shift and of d^2. The first attempt takes shift 0 and float32 sums of a block, added
+// up in float64; what it gives is verified, and only a run that fails (a mean far from 0 against the deviation, squares
+// that overflow or vanish) is read again: about its mean, and at last wholly in float64. The decision depends on the
+// run alone, so the bits do as well.
+#ifndef LAYERNORM_KERNELS_RUN_F32_H_
+#define LAYERNORM_KERNELS_RUN_F32_H_
+
+#include <cmath>
+#include <cstddef>
+#include <type_traits>
+
+#include "kernels/parameter_blocks.h"
+#include "simd/vec.h"
+
+namespace layernorm {
+
+/// Elements that a loop takes at a time: four vectors, whose independent chains hide the latency of an addition.
+inline constexpr size_t kStep = 4 * simd::F32x4::kLanes;
+
+/// Float32 sums of d = x - shift and of d^2 over few elements, in four chains.
+template <bool kCentered, bool kShifted>
+struct ChainsF32 {
+  simd::F32x4 d[4], square[4];
+
+  ChainsF32() {
+    for (size_t chain = 0; chain < 4; ++chain) d[chain] = square[chain] = simd::splat(0.0F);
+  }
+
+  void add(size_t chain, simd::F32x4 v, simd::F32x4 shift) {
+    if constexpr (kShifted) v = v - shift;
+    if constexpr (kCentered) d[chain] = d[chain] + v;
+    square[chain] = simd::mul_add(v, v, square[chain]);
+  }
+
+  void add_step(const float* x, simd::F32x4 shift) {
+    for (size_t chain = 0; chain < 4; ++chain) add(chain, simd::load(x + 4 * chain), shift);
+  }
+};
+
+/// Float64 sums of d and d^2, four lanes each. The first is kept only where kCentered.
+template <bool kCentered>
+struct SumsF32 {
+  simd::F64x2 d_low = simd::splat(0.0), d_high = simd::splat(0.0);
+  simd::F64x2 square_low = simd::splat(0.0), square_high = simd::splat(0.0);
+
+  [[nodiscard]] double d() const { return simd::sum_lanes(d_low + d_high); }
+  [[nodiscard]] double square() const { return simd::sum_lanes(square_low + square_high); }
+
+  template <bool kShifted>
+  void flush(const ChainsF32<kCentered, kShifted>& chains) {
+    using namespace simd;
+    if constexpr (kCentered) {
+      const F32x4 sum = (chains.d[0] + chains.d[1]) + (chains.d[2] + chains.d[3]);
+      d_low = d_low + promote_low(sum);
+      d_high = d_high + promote_high(sum);
+    }
+    const F32x4 sum = (chains.square[0] + chains.square[1]) + (chains.square[2] + chains.square[3]);
+    square_low = square_low + promote_low(sum);
+    square_high = square_high + promote_high(sum);
+  }
+
+  /// Adds n elements, flushing the float32 sums every kFlush.
+  template <size_t kFlush, bool kShifted>
+  void add(const float* x, size_t n, float shift) {
+    const simd::F32x4 shifts = simd::splat(shift);
+    size_t i = 0;
+    for (; i + kFlush <= n; i += kFlush) {
+      ChainsF32<kCentered, kShifted> chains;
+      LAYERNORM_ROLLED
+      for (const float* end = x + kFlush; x != end; x += kStep) chains.add_step(x, shifts);
+      flush(chains);
+    }
+    if (i < n) *this = *this + tail<kShifted>(x, n - i, shift);
+  }
+
+  /// The sums of the last n elements, fewer than a flush, padded with the shift, which adds exact zeros.
+  template <bool kShifted>
+  [[gnu::noinline]] static SumsF32 tail(const float* x, size_t n, float shift) {
+    float padded[kBlock];
+    for (float& element : padded) element = shift;
+    std::memcpy(padded, x, n * sizeof(float));
+    ChainsF32<kCentered, kShifted> chains;
+    LAYERNORM_ROLLED
+    for (size_t i = 0; i < n; i += kStep) chains.add_step(padded + i, simd::splat(shift));
+    SumsF32 sums;
+    sums.flush(chains);
+    return sums;
+  }
+
+  SumsF32 operator+(const SumsF32& other) const {
+    return {d_low + other.d_low, d_high + other.d_high, square_low + other.square_low, square_high + other.square_high};
+  }
+
+  /// Adds n elements in float64 throughout.
+  [[gnu::noinline]] void add_wide(const float* x, size_t n, float shift) {
+    using namespace simd;
+    const F64x2 shifts = splat(static_cast<double>(shift));
+    const auto add_vector = [&](F32x4 v) {
+      const F64x2 low = promote_low(v) - shifts;
+      const F64x2 high = promote_high(v) - shifts;
+      if constexpr (kCentered) {
+        d_low = d_low + low;
+        d_high = d_high + high;
+      }
+      square_low = mul_add(low, low, square_low);
+      square_high = mul_add(high, high, square_high);
+    };
+    size_t i = 0;
+    for (; i + F32x4::kLanes <= n; i += F32x4::kLanes) add_vector(load(x + i));
+    if (i < n) add_vector(load_partial(x + i, n - i, shift));
+  }
+};
+
+/// What normalizes a run once its statistics are known.
+struct NormalizerF32 {
+  double mean = 0;
+  double rstd = 0;        // as reported: infinite where eps and the variance are 0
+  double multiplier = 0;  // rstd, or 0 where that is infinite
+  float mean_f32 = 0;
+  float multiplier_f32 = 0;
+  float correction = 0;  // the part of the mean that float32 cannot hold, times rstd
+  bool wide = false;     // float32 arithmetic does not do: normalize in float64
+
+  void set(double new_mean, double variance, double eps) {
+    const double v = (variance < 0 ? 0 : variance) + eps;
+    mean = new_mean;
+    rstd = 1 / std::sqrt(v);
+    multiplier = v == 0 ? 0 : rstd;
+    mean_f32 = static_cast<float>(mean);
+    multiplier_f32 = static_cast<float>(multiplier);
+    // A verified shift of 0 leaves |mean| <= deviation / 2, whose float32 rounding is at most 2^-26
+    // deviations: 1.49e-8.
+    const double rest = (mean_f32 - mean) * multiplier;
+    correction = std::fabs(rest) > 1.5e-8 ? static_cast<float>(rest) : 0;
+  }
+
+  /// y = (x - mean) * rstd * w + b for one vector, in float32.
+  template <bool kCentered, bool kCorrected>
+  struct Narrow {
+    simd::F32x4 mean, multiplier, correction;
+
+    explicit Narrow(const NormalizerF32& of)
+        : mean(simd::splat(of.mean_f32)),
+          multiplier(simd::splat(of.multiplier_f32)),
+          correction(simd::splat(of.correction)) {}
+
+    [[nodiscard]] simd::F32x4 operator()(simd::F32x4 x, simd::F32x4 w, simd::F32x4 b) const {
+      if constexpr (kCentered) x = x - mean;
+      x = x * multiplier;
+      if constexpr (kCorrected) x = x + correction;
+      return simd::mul_add(x, w, b);
+    }
+  };
+
+  /// The same in float64, rounded once.
+  struct Wide {
+    simd::F64x2 mean, multiplier;
+
+    explicit Wide(const NormalizerF32& of) : mean(simd::splat(of.mean)), multiplier(simd::splat(of.multiplier)) {}
+
+    [[nodiscard]] simd::F32x4 operator()(simd::F32x4 x, simd::F32x4 w, simd::F32x4 b) const {
+      using namespace simd;
+      const F64x2 low = mul_add((promote_low(x) - mean) * multiplier, promote_low(w), promote_low(b));
+      const F64x2 high = mul_add((promote_high(x) - mean) * multiplier, promote_high(w), promote_high(b));
+      return demote(low, high);
+    }
+  };
+
+  template <bool kCentered>
+  void write(const float* x, ParameterBlocks<float>& weight, ParameterBlocks<float>& bias, float* y, size_t n) const {
+    if (wide) {
+      write_with<Wide>(x, weight, bias, y, n);
+    } else if (kCentered && correction != 0) {
+      write_with<Narrow<kCentered, true>>(x, weight, bias, y, n);
+    } else {
+      write_with<Narrow<kCentered, false>>(x, weight, bias, y, n);
+    }
+  }
+
+  template <class Normalize>
+  [[gnu::noinline]] void write_with(const float* x, ParameterBlocks<float>& weight, ParameterBlocks<float>& bias,
+                                    float* y, size_t n) const {
+    const Normalize normalize(*this);
+    for (size_t i = 0; i < n; i += kBlock) {
+      const size_t size = n - i < kBlock ? n - i : kBlock;
+      write_block(normalize, x + i, weight.at(i, size), bias.at(i, size), y + i, size);
+    }
+  }
+
+  template <class Normalize>
+  static void write_vector(const Normalize& normalize, const float* x, const float* w, const float* b, float* y) {
+    simd::store(y, normalize(simd::load(x), simd::load(w), simd::load(b)));
+  }
+
+  template <class Normalize>
+  static void write_block(const Normalize& normalize, const float* x, const float* w, const float* b, float* y,
+                          size_t n) {
+    using namespace simd;
+    const size_t steps = n / kStep;
+    LAYERNORM_ROLLED
+    for (const float* end = x + steps * kStep; x != end; x += kStep, w += kStep, b += kStep, y += kStep) {
+      for (size_t k = 0; k < 4; ++k) write_vector(normalize, x + 4 * k, w + 4 * k, b + 4 * k, y + 4 * k);
+    }
+    n -= steps * kStep;
+    size_t i = 0;
+    LAYERNORM_ROLLED
+    for (; i + F32x4::kLanes <= n; i += F32x4::kLanes) write_vector(normalize, x + i, w + i, b + i, y + i);
+    if (i < n) {
+      const size_t rest = n - i;
+      store_partial(
+          y + i, rest,
+          normalize(load_partial(x + i, rest, 0.0F), load_partial(w + i, rest, 0.0F), load_partial(b + i, rest, 0.0F)));
+    }
+  }
+};
+
+/// Runs of up to this many values are done in float64 throughout: half an ulp, and no slower.
+inline constexpr size_t kShortRun = 96;
+/// Runs below this size flush their float32 sums every 32 elements instead of every 64.
+inline constexpr size_t kOftenFlushedRun = 192;
+
+/// The statistics of one run, taken in as many passes over its values as it needs.
+template <bool kCentered>
+class RunF32 {
+ public:
+  using Element = float;
+  using Sums = SumsF32<kCentered>;
+
+  RunF32(size_t size, double eps) : size_(size), eps_(eps), pass_(size <= kShortRun ? Pass::kWide : Pass::kPlain) {}
+
+  /// A run whose plain sums were taken elsewhere, in the order of `add`, and did not do.
+  static RunF32 after_plain(size_t size, double eps, const Sums& sums, float first) {
+    RunF32 run(size, eps);
+    run.sums_ = sums;
+    run.first_ = first;
+    return run;
+  }
+
+  [[gnu::noinline]] void add(const float* x, size_t n) {
+    if (added_ == 0 && n > 0) first_ = x[0];
+    added_ += n;
+    const bool often = size_ < kOftenFlushedRun;
+    switch (pass_) {
+      case Pass::kPlain:
+        often ? sums_.template add<32, false>(x, n, 0) : sums_.template add<64, false>(x, n, 0);
+        break;
+      case Pass::kShifted:
+        often ? sums_.template add<32, true>(x, n, shift_) : sums_.template add<64, true>(x, n, shift_);
+        break;
+      default:
+        sums_.add_wide(x, n, shift_);
+    }
+  }
+
+  /// Whether the values are needed once more. When not, normalizer() stands.
+  [[gnu::noinline]] bool next_pass() {
+    const Moments moments(sums_, size_);
+    const double mean = shift_ + moments.d;
+    if (pass_ < Pass::kWide ? moments.hold_in_f32(eps_) : moments.hold_in_f64() || pass_ == Pass::kWideAgain) {
+      normalizer_.set(mean, moments.variance, eps_);
+      normalizer_.wide = pass_ >= Pass::kWide;
+      return false;
+    }
+    const auto mean_f32 = static_cast<float>(mean);
+    if (kCentered && pass_ == Pass::kPlain && std::isfinite(moments.second)) {
+      pass_ = Pass::kShifted;
+    } else {
+      pass_ = pass_ < Pass::kWide ? Pass::kWide : Pass::kWideAgain;
+    }
+    shift_ = !kCentered ? 0 : std::isfinite(mean_f32) ? mean_f32 : first_;
+    sums_ = {};
+    added_ = 0;
+    return true;
+  }
+
+  [[nodiscard]] const NormalizerF32& normalizer() const { return normalizer_; }
+
+  /// Sets the normalizer from the plain sums of a run longer than kShortRun, if they hold.
+  static bool accept_plain(const Sums& sums, size_t size, double eps, NormalizerF32& out) {
+    const Moments moments(sums, size);
+    if (!moments.hold_in_f32(eps)) return false;
+    out.set(moments.d, moments.variance, eps);
+    out.wide = false;
+    return true;
+  }
+
+ private:
+  enum class Pass : uint8_t { kPlain, kShifted, kWide, kWideAgain };
+
+  // Of d = x - shift: mean, mean square, variance.
+  struct Moments {
+    double d, second, variance;
+
+    Moments(const Sums& sums, size_t size)
+        : d(kCentered ? sums.d() / static_cast<double>(size) : 0),
+          second(sums.square() / static_cast<double>(size)),
+          variance(second - d * d) {}
+
+    // Float32 squares round to a multiple of 2^-149: a least variance of 2^-100 leaves them 49 bits below.
+    [[nodiscard]] bool hold_in_f32(double eps) const {
+      return d * d <= variance / 4 && variance + eps >= 0x1p-100 && std::isfinite(second);
+    }
+
+    // Float64 sums lose 2 * 10 of their 53 bits at most when the mean is 2^10 deviations off the shift.
+    [[nodiscard]] bool hold_in_f64() const { return !kCentered || d * d <= variance * 0x1p20; }
+  };
+
+  size_t size_;
+  double eps_;
+  size_t added_ = 0;
+  Pass pass_;
+  float shift_ = 0;
+  float first_ = 0;
+  Sums sums_;
+  NormalizerF32 normalizer_;
+};
+
+}  // namespace layernorm
+
+#endif  // LAYERNORM_KERNELS_RUN_F32_H_

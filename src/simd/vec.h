@@ -1,0 +1,117 @@
+// Thin vector types: one 128-bit register of float32 or float64 lanes. Only this folder knows the instruction set.
+//
+// Each operation is one that gives the same bits in wasm and natively: IEEE arithmetic, comparisons and bit operations.
+// Not min, max, pmin, pmax or nearest, whose native emulations treat -0 and NaN otherwise.
+#ifndef LAYERNORM_SIMD_VEC_H_
+#define LAYERNORM_SIMD_VEC_H_
+
+#include <cstddef>
+#include <cstring>
+
+#include "simd/intrinsics.h"
+
+// Before a loop whose body is unrolled as far as measurements justify: compilers' own unrolling on top costs registers
+// and multiplies the size of the module.
+#ifdef __clang__
+#define LAYERNORM_ROLLED _Pragma("clang loop unroll(disable)")
+#else
+#define LAYERNORM_ROLLED
+#endif
+
+namespace layernorm::simd {
+
+struct F32x4 {
+  using Lane = float;
+  static constexpr size_t kLanes = 4;
+  v128_t v;
+};
+
+struct F64x2 {
+  using Lane = double;
+  static constexpr size_t kLanes = 2;
+  v128_t v;
+};
+
+template <class Lane>
+struct VectorOf;
+template <>
+struct VectorOf<float> {
+  using type = F32x4;
+};
+template <>
+struct VectorOf<double> {
+  using type = F64x2;
+};
+template <class Lane>
+using Vector = typename VectorOf<Lane>::type;
+
+// ---- Load, store, splat
+
+inline F32x4 load(const float* p) { return {wasm_v128_load(p)}; }
+inline F64x2 load(const double* p) { return {wasm_v128_load(p)}; }
+inline void store(float* p, F32x4 a) { wasm_v128_store(p, a.v); }
+inline void store(double* p, F64x2 a) { wasm_v128_store(p, a.v); }
+inline F32x4 splat(float a) { return {wasm_f32x4_splat(a)}; }
+inline F64x2 splat(double a) { return {wasm_f64x2_splat(a)}; }
+
+/// The first n < kLanes elements; the other lanes are `rest`.
+template <class Lane>
+inline Vector<Lane> load_partial(const Lane* p, size_t n, Lane rest) {
+  Lane lanes[Vector<Lane>::kLanes];
+  for (Lane& lane : lanes) lane = rest;
+  std::memcpy(lanes, p, n * sizeof(Lane));
+  return load(lanes);
+}
+
+template <class V>
+inline void store_partial(typename V::Lane* p, size_t n, V a) {
+  typename V::Lane lanes[V::kLanes];
+  store(lanes, a);
+  std::memcpy(p, lanes, n * sizeof(lanes[0]));
+}
+
+// ---- Arithmetic
+
+inline F32x4 operator+(F32x4 a, F32x4 b) { return {wasm_f32x4_add(a.v, b.v)}; }
+inline F32x4 operator-(F32x4 a, F32x4 b) { return {wasm_f32x4_sub(a.v, b.v)}; }
+inline F32x4 operator*(F32x4 a, F32x4 b) { return {wasm_f32x4_mul(a.v, b.v)}; }
+inline F64x2 operator+(F64x2 a, F64x2 b) { return {wasm_f64x2_add(a.v, b.v)}; }
+inline F64x2 operator-(F64x2 a, F64x2 b) { return {wasm_f64x2_sub(a.v, b.v)}; }
+inline F64x2 operator*(F64x2 a, F64x2 b) { return {wasm_f64x2_mul(a.v, b.v)}; }
+
+/// a * b + c, rounded twice: the same bits on every engine.
+template <class V>
+inline V mul_add(V a, V b, V c) {
+  return a * b + c;
+}
+
+// ---- Comparison and selection
+
+inline F64x2 abs(F64x2 a) { return {wasm_f64x2_abs(a.v)}; }
+
+/// Per lane, b where b > a, else a: a NaN in b is passed over.
+inline F64x2 larger(F64x2 a, F64x2 b) { return {wasm_v128_bitselect(b.v, a.v, wasm_f64x2_gt(b.v, a.v))}; }
+
+// ---- Conversion
+
+/// The lower and the upper two lanes as float64: exact.
+inline F64x2 promote_low(F32x4 a) { return {wasm_f64x2_promote_low_f32x4(a.v)}; }
+inline F64x2 promote_high(F32x4 a) { return {wasm_f64x2_promote_low_f32x4(wasm_i32x4_shuffle(a.v, a.v, 2, 3, 0, 1))}; }
+
+/// Four float64 lanes rounded to nearest even.
+inline F32x4 demote(F64x2 low, F64x2 high) {
+  const v128_t a = wasm_f32x4_demote_f64x2_zero(low.v);
+  const v128_t b = wasm_f32x4_demote_f64x2_zero(high.v);
+  return {wasm_i32x4_shuffle(a, b, 0, 1, 4, 5)};
+}
+
+// ---- Reduction
+
+inline double sum_lanes(F64x2 a) { return wasm_f64x2_extract_lane(a.v, 0) + wasm_f64x2_extract_lane(a.v, 1); }
+inline double lane(F64x2 a, int i) {
+  return i == 0 ? wasm_f64x2_extract_lane(a.v, 0) : wasm_f64x2_extract_lane(a.v, 1);
+}
+
+}  // namespace layernorm::simd
+
+#endif  // LAYERNORM_SIMD_VEC_H_
