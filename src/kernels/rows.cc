@@ -46,6 +46,30 @@ void normalize_each(const Call& call) {
   }
 }
 
+/// Rows of up to kShortRun values, float32: float64 throughout.
+template <bool kCentered>
+void normalize_short(const Call& call) {
+  const size_t n = call.channels;
+  ParameterBlocks<float> weight(call.weight, 1, call.weight_offset);
+  ParameterBlocks<float> bias(call.bias, -0.0F, 0);
+  const auto* x = static_cast<const float*>(call.x);
+  auto* y = static_cast<float*>(call.y);
+  for (size_t row = 0; row < call.outer; ++row, x += n, y += n) {
+    SumsF32<kCentered> sums;
+    sums.add_wide(x, n, 0);
+    NormalizerF32 normalizer;
+    if (!RunF32<kCentered>::template accept_first<true>(sums, n, call.eps, normalizer)) {
+      normalizer = statistics<RunF32<kCentered>>(call, x);
+    }
+    report(call, row, normalizer, kCentered);
+    const NormalizerF32::Wide normalize(normalizer);
+    for (size_t i = 0; i < n; i += kBlock) {
+      const size_t size = n - i < kBlock ? n - i : kBlock;
+      NormalizerF32::write_block(normalize, x + i, weight.at(i, size), bias.at(i, size), y + i, size);
+    }
+  }
+}
+
 /// Writes one row and, in the same loop, takes the plain sums of another, so that memory and arithmetic overlap.
 template <bool kCentered, size_t kFlush, bool kCorrected>
 [[gnu::noinline]] SumsF32<kCentered> write_and_sum(const NormalizerF32& normalizer, const float* x,
@@ -100,7 +124,7 @@ void normalize_ahead(const Call& call) {
         corrected ? write_and_sum<kCentered, kFlush, kCentered>(current, x, weight, bias, y, ahead, n)
                   : write_and_sum<kCentered, kFlush, false>(current, x, weight, bias, y, ahead, n);
     current = next;
-    if (!RunF32<kCentered>::accept_plain(sums, n, call.eps, next)) {
+    if (!RunF32<kCentered>::template accept_first<false>(sums, n, call.eps, next)) {
       next = statistics_after_plain<kCentered>(call, ahead, sums);
     }
   }
@@ -111,16 +135,17 @@ void normalize_ahead(const Call& call) {
 using Kernel = void (*)(const Call&);
 
 struct Kernels {
-  Kernel each;                 // any size
-  Kernel ahead_often_flushed;  // float32 only: sizes in (kShortRun, kOftenFlushedRun)
-  Kernel ahead;                // float32 only: sizes in [kOftenFlushedRun, kLongestFusedRun]
+  Kernel any;             // any size
+  Kernel short_runs;      // float32 only, as those below: sizes up to kShortRun
+  Kernel often_flushed;   // below kOftenFlushedRun
+  Kernel rarely_flushed;  // up to kLongestFusedRun
 };
 
 template <bool kCentered>
-constexpr Kernels kKernelsF32 = {normalize_each<RunF32, kCentered>, normalize_ahead<kCentered, 32>,
-                                 normalize_ahead<kCentered, 64>};
+constexpr Kernels kKernelsF32 = {normalize_each<RunF32, kCentered>, normalize_short<kCentered>,
+                                 normalize_ahead<kCentered, 32>, normalize_ahead<kCentered, 64>};
 template <bool kCentered>
-constexpr Kernels kKernelsF64 = {normalize_each<RunF64, kCentered>, nullptr, nullptr};
+constexpr Kernels kKernelsF64 = {normalize_each<RunF64, kCentered>, nullptr, nullptr, nullptr};
 
 constexpr Kernels kKernels[2][2] = {{kKernelsF32<true>, kKernelsF64<true>}, {kKernelsF32<false>, kKernelsF64<false>}};
 
@@ -130,12 +155,14 @@ void normalize_rows(const Call& call) {
   if (call.outer == 0) return;
   const Kernels& kernels = kKernels[static_cast<size_t>(call.op)][static_cast<size_t>(call.dtype)];
   const size_t n = call.channels;
-  if (call.dtype == DType::float64 || n <= kShortRun || n > kLongestFusedRun) {
-    kernels.each(call);
+  if (call.dtype == DType::float64 || n > kLongestFusedRun) {
+    kernels.any(call);
+  } else if (n <= kShortRun) {
+    kernels.short_runs(call);
   } else if (n < kOftenFlushedRun) {
-    kernels.ahead_often_flushed(call);
+    kernels.often_flushed(call);
   } else {
-    kernels.ahead(call);
+    kernels.rarely_flushed(call);
   }
 }
 

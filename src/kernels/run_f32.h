@@ -94,7 +94,7 @@ struct SumsF32 {
   }
 
   /// Adds n elements in float64 throughout.
-  [[gnu::noinline]] void add_wide(const float* x, size_t n, float shift) {
+  void add_wide(const float* x, size_t n, float shift) {
     using namespace simd;
     const F64x2 shifts = splat(static_cast<double>(shift));
     const auto add_vector = [&](F32x4 v) {
@@ -277,12 +277,14 @@ class RunF32 {
 
   [[nodiscard]] const NormalizerF32& normalizer() const { return normalizer_; }
 
-  /// Sets the normalizer from the plain sums of a run longer than kShortRun, if they hold.
-  static bool accept_plain(const Sums& sums, size_t size, double eps, NormalizerF32& out) {
+  /// Sets the normalizer from the first sums of a run, about 0, if they hold: in float32 for runs longer than
+  /// kShortRun, wide otherwise. What most runs need, without the state of a RunF32.
+  template <bool kWide>
+  static bool accept_first(const Sums& sums, size_t size, double eps, NormalizerF32& out) {
     const Moments moments(sums, size);
-    if (!moments.hold_in_f32(eps)) return false;
+    if (kWide ? !moments.hold_in_f64() : !moments.hold_in_f32(eps)) return false;
     out.set(moments.d, moments.variance, eps);
-    out.wide = false;
+    out.wide = kWide;
     return true;
   }
 
