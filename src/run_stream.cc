@@ -31,7 +31,10 @@ RunStream::RunStream(const Call& call) : op_(call.op), dtype_(call.dtype), weigh
   visit(op_, dtype_, state_, [&](auto& run, auto) {
     using Run = std::remove_reference_t<decltype(run)>;
     static_assert(sizeof(Run) <= kStateBytes && std::is_trivially_copyable_v<Run>);
-    new (state_) Run(call.channels, call.eps);
+    const bool weighs =
+        call.op == Op::layer_norm && call.dtype == DType::float32 && call.channels <= kLongestWeighedRun;
+    ParameterBlocks<float> weight(call.weight, 1, call.weight_offset);
+    new (state_) Run(call.channels, call.eps, weighs ? weight.largest(call.channels) : 0);
   });
 }
 
@@ -57,7 +60,7 @@ void RunStream::write(const void* x, const Parameter& weight, const Parameter& b
 }
 
 double RunStream::mean() const {
-  return visit(op_, dtype_, state_, [](const auto& run, auto) { return run.normalizer().mean; });
+  return visit(op_, dtype_, state_, [](const auto& run, auto) { return run.normalizer().mean(); });
 }
 double RunStream::rstd() const {
   return visit(op_, dtype_, state_, [](const auto& run, auto) { return run.normalizer().rstd; });

@@ -36,6 +36,26 @@ class ParameterBlocks {
   ParameterBlocks(const ParameterBlocks&) = delete;
   ParameterBlocks& operator=(const ParameterBlocks&) = delete;
 
+  /// The largest magnitude among the first n elements, infinity included; NaN is passed over.
+  [[nodiscard]] T largest(size_t n) {
+    using V = simd::Vector<T>;
+    V found = simd::splat(T(0));
+    for (size_t i = 0; i < n; i += kBlock) {
+      if (step_ == 0 && i > 0) break;
+      const size_t size = n - i < kBlock ? n - i : kBlock;
+      const T* block = at(i, size);
+      size_t j = 0;
+      LAYERNORM_ROLLED
+      for (; j + V::kLanes <= size; j += V::kLanes) found = simd::larger(found, simd::abs(simd::load(block + j)));
+      if (j < size) found = simd::larger(found, simd::abs(simd::load_partial(block + j, size - j, T(0))));
+    }
+    T lanes[V::kLanes];
+    simd::store(lanes, found);
+    T result = 0;
+    for (const T lane : lanes) result = lane > result ? lane : result;
+    return result;
+  }
+
   /// The n <= kBlock elements from i on, a multiple of kBlock; good until the next call.
   const T* at(size_t i, size_t n) { return direct_ != nullptr ? direct_ + i * step_ : converted(i, n); }
 

@@ -9,124 +9,170 @@ namespace {
 // Rows beyond this size do not stay in a core's cache until they are written, two rows later.
 constexpr size_t kLongestFusedRun = 32768;
 
-template <class Run>
-void report(const Call& call, size_t row, const Run& normalizer, bool centered) {
-  if (centered && call.mean != nullptr) call.mean[row] = normalizer.mean;
-  if (call.rstd != nullptr) call.rstd[row] = normalizer.rstd;
-}
+/// What every kernel over rows needs: the operands, typed, and the parameters, readable block by block.
+template <class T, bool kIsCentered>
+struct Rows {
+  static constexpr bool kCentered = kIsCentered;
 
-template <class Run>
-[[gnu::noinline]] auto statistics(const Call& call, const typename Run::Element* x) {
-  Run run(call.channels, call.eps);
+  const Call& call;
+  const T* x;
+  T* y;
+  ParameterBlocks<T> weight, bias;
+  double largest_weight;
+
+  explicit Rows(const Call& of)
+      : call(of),
+        x(static_cast<const T*>(of.x)),
+        y(static_cast<T*>(of.y)),
+        weight(of.weight, 1, of.weight_offset),
+        bias(of.bias, T(-0.0), 0),
+        largest_weight(weighs(of) ? weight.largest(of.channels) : 0) {}
+
+  /// Whether the largest weight counts: see run_f32.h.
+  static bool weighs(const Call& of) { return kCentered && sizeof(T) == 4 && of.channels <= kLongestWeighedRun; }
+
+  template <class Normalizer>
+  void report(size_t row, const Normalizer& normalizer) const {
+    if (kCentered && call.mean != nullptr) call.mean[row] = normalizer.mean();
+    if (call.rstd != nullptr) call.rstd[row] = normalizer.rstd;
+  }
+
+  void next_row() {
+    x += call.channels;
+    y += call.channels;
+  }
+};
+
+template <class Run, class OfRows>
+[[gnu::noinline]] auto statistics(const OfRows& rows, const typename Run::Element* x) {
+  Run run(rows.call.channels, rows.call.eps, rows.largest_weight);
   do {
-    run.add(x, call.channels);
+    run.add(x, rows.call.channels);
   } while (run.next_pass());
-  return run.normalizer();
-}
-
-template <bool kCentered>
-[[gnu::noinline]] NormalizerF32 statistics_after_plain(const Call& call, const float* x,
-                                                       const SumsF32<kCentered>& sums) {
-  auto run = RunF32<kCentered>::after_plain(call.channels, call.eps, sums, x[0]);
-  while (run.next_pass()) run.add(x, call.channels);
   return run.normalizer();
 }
 
 template <template <bool> class Run, bool kCentered>
 void normalize_each(const Call& call) {
-  using Element = typename Run<kCentered>::Element;
-  ParameterBlocks<Element> weight(call.weight, 1, call.weight_offset);
-  ParameterBlocks<Element> bias(call.bias, Element(-0.0), 0);
-  const auto* x = static_cast<const Element*>(call.x);
-  auto* y = static_cast<Element*>(call.y);
-  for (size_t row = 0; row < call.outer; ++row, x += call.channels, y += call.channels) {
-    const auto normalizer = statistics<Run<kCentered>>(call, x);
-    report(call, row, normalizer, kCentered);
-    normalizer.template write<kCentered>(x, weight, bias, y, call.channels);
+  Rows<typename Run<kCentered>::Element, kCentered> rows(call);
+  for (size_t row = 0; row < call.outer; ++row, rows.next_row()) {
+    const auto normalizer = statistics<Run<kCentered>>(rows, rows.x);
+    rows.report(row, normalizer);
+    normalizer.template write<kCentered>(rows.x, rows.weight, rows.bias, rows.y, call.channels);
   }
 }
 
 /// Rows of up to kShortRun values, float32: float64 throughout.
 template <bool kCentered>
 void normalize_short(const Call& call) {
+  Rows<float, kCentered> rows(call);
   const size_t n = call.channels;
-  ParameterBlocks<float> weight(call.weight, 1, call.weight_offset);
-  ParameterBlocks<float> bias(call.bias, -0.0F, 0);
-  const auto* x = static_cast<const float*>(call.x);
-  auto* y = static_cast<float*>(call.y);
-  for (size_t row = 0; row < call.outer; ++row, x += n, y += n) {
-    SumsF32<kCentered> sums;
-    sums.add_wide(x, n, 0);
+  for (size_t row = 0; row < call.outer; ++row, rows.next_row()) {
+    SumsF32 sums;
+    sums.add_wide<kCentered>(rows.x, n, 0);
     NormalizerF32 normalizer;
-    if (!RunF32<kCentered>::template accept_first<true>(sums, n, call.eps, normalizer)) {
-      normalizer = statistics<RunF32<kCentered>>(call, x);
+    if (!RunF32<kCentered>::template accept_first<true>(sums, n, call.eps, rows.largest_weight, normalizer)) {
+      normalizer = statistics<RunF32<kCentered>>(rows, rows.x);
     }
-    report(call, row, normalizer, kCentered);
+    rows.report(row, normalizer);
     const NormalizerF32::Wide normalize(normalizer);
     for (size_t i = 0; i < n; i += kBlock) {
       const size_t size = n - i < kBlock ? n - i : kBlock;
-      NormalizerF32::write_block(normalize, x + i, weight.at(i, size), bias.at(i, size), y + i, size);
+      NormalizerF32::write_block(normalize, rows.x + i, rows.weight.at(i, size), rows.bias.at(i, size), rows.y + i,
+                                 size);
     }
   }
 }
 
-/// Writes one row and, in the same loop, takes the plain sums of another, so that memory and arithmetic overlap.
-template <bool kCentered, size_t kFlush, bool kCorrected>
-[[gnu::noinline]] SumsF32<kCentered> write_and_sum(const NormalizerF32& normalizer, const float* x,
-                                                   ParameterBlocks<float>& weight, ParameterBlocks<float>& bias,
-                                                   float* y, const float* ahead, size_t n) {
-  const NormalizerF32::Narrow<kCentered, kCorrected> normalize(normalizer);
-  SumsF32<kCentered> sums;
+/// Writes the present row and, in the same loop, takes the plain sums of another, so that memory and arithmetic
+/// overlap.
+template <class Summing, bool kCorrected>
+[[gnu::noinline]] SumsF32 write_and_sum(const NormalizerF32& normalizer, Rows<float, Summing::kCentered>& rows,
+                                        const float* ahead) {
+  const NormalizerF32::Narrow<Summing::kCentered, kCorrected> normalize(normalizer);
+  const size_t n = rows.call.channels;
+  const float* x = rows.x;
+  float* y = rows.y;
+  SumsF32 sums;
   size_t i = 0;
-  for (; i + kFlush <= n; i += kFlush) {
-    const float* w = weight.at(i, kFlush);
-    const float* b = bias.at(i, kFlush);
-    ChainsF32<kCentered, false> chains;
+  for (; i + Summing::kFlush <= n; i += Summing::kFlush) {
+    const float* w = rows.weight.at(i, Summing::kFlush);
+    const float* b = rows.bias.at(i, Summing::kFlush);
+    typename Summing::template Chains<false> chains;
     LAYERNORM_ROLLED
-    for (const float* end = x + kFlush; x != end; x += kStep, w += kStep, b += kStep, y += kStep, ahead += kStep) {
+    for (const float* end = x + Summing::kFlush; x != end;
+         x += kStep, w += kStep, b += kStep, y += kStep, ahead += kStep) {
       // Vector by vector: a store that may alias the next load keeps compilers from loading all at once and spilling.
       for (size_t k = 0; k < 4; ++k) {
-        chains.add(k, simd::load(ahead + 4 * k), {});
+        sums.add_vector(chains, k, simd::load(ahead + 4 * k), {});
         NormalizerF32::write_vector(normalize, x + 4 * k, w + 4 * k, b + 4 * k, y + 4 * k);
       }
     }
     sums.flush(chains);
   }
   if (i < n) {
-    sums = sums + SumsF32<kCentered>::template tail<false>(ahead, n - i, 0);
-    NormalizerF32::write_block(normalize, x, weight.at(i, n - i), bias.at(i, n - i), y, n - i);
+    sums.add_tail<Summing, false>(ahead, n - i, 0);
+    NormalizerF32::write_block(normalize, x, rows.weight.at(i, n - i), rows.bias.at(i, n - i), y, n - i);
   }
   return sums;
 }
 
+template <bool kCentered>
+[[gnu::noinline]] NormalizerF32 statistics_after_plain(const Rows<float, kCentered>& rows, const float* x,
+                                                       const SumsF32& sums) {
+  const size_t n = rows.call.channels;
+  auto run = RunF32<kCentered>::after_plain(n, rows.call.eps, rows.largest_weight, sums, x[0]);
+  while (run.next_pass()) run.add(x, n);
+  return run.normalizer();
+}
+
 /// Rows of middling size: the sums of row r + 2 are taken while row r is written. In place this holds as well, since no
 /// row is written before its own sums are done.
-template <bool kCentered, size_t kFlush>
-void normalize_ahead(const Call& call) {
+template <class Summing>
+void normalize_ahead(Rows<float, Summing::kCentered>& rows) {
+  constexpr bool kCentered = Summing::kCentered;
+  using Run = RunF32<kCentered>;
+  const Call& call = rows.call;
   const size_t n = call.channels;
-  ParameterBlocks<float> weight(call.weight, 1, call.weight_offset);
-  ParameterBlocks<float> bias(call.bias, -0.0F, 0);
-  const auto* x = static_cast<const float*>(call.x);
-  auto* y = static_cast<float*>(call.y);
-  NormalizerF32 current = statistics<RunF32<kCentered>>(call, x);
-  NormalizerF32 next = call.outer > 1 ? statistics<RunF32<kCentered>>(call, x + n) : current;
-  for (size_t row = 0; row < call.outer; ++row, x += n, y += n) {
-    report(call, row, current, kCentered);
-    if (row + 2 >= call.outer || current.wide) {
-      current.write<kCentered>(x, weight, bias, y, n);
+  NormalizerF32 current = statistics<Run>(rows, rows.x);
+  NormalizerF32 next = call.outer > 1 ? statistics<Run>(rows, rows.x + n) : current;
+  for (size_t row = 0; row < call.outer; ++row, rows.next_row()) {
+    rows.report(row, current);
+    const bool has_ahead = row + 2 < call.outer;
+    const float* ahead = rows.x + 2 * n;
+    if (!has_ahead || current.wide) {
+      current.write<kCentered>(rows.x, rows.weight, rows.bias, rows.y, n);
       current = next;
-      if (row + 2 < call.outer) next = statistics<RunF32<kCentered>>(call, x + 2 * n);
+      if (has_ahead) next = statistics<Run>(rows, ahead);
       continue;
     }
-    const float* ahead = x + 2 * n;
     const bool corrected = kCentered && current.correction != 0;
-    const SumsF32<kCentered> sums =
-        corrected ? write_and_sum<kCentered, kFlush, kCentered>(current, x, weight, bias, y, ahead, n)
-                  : write_and_sum<kCentered, kFlush, false>(current, x, weight, bias, y, ahead, n);
+    const SumsF32 sums = corrected ? write_and_sum<Summing, kCentered>(current, rows, ahead)
+                                   : write_and_sum<Summing, false>(current, rows, ahead);
     current = next;
-    if (!RunF32<kCentered>::template accept_first<false>(sums, n, call.eps, next)) {
-      next = statistics_after_plain<kCentered>(call, ahead, sums);
+    if (!Run::template accept_first<false>(sums, n, call.eps, rows.largest_weight, next)) {
+      next = statistics_after_plain(rows, ahead, sums);
     }
+  }
+}
+
+void layer_norm_ahead(const Call& call) {
+  Rows<float, true> rows(call);
+  if (wants_precise_sums(call.channels, rows.largest_weight)) {
+    normalize_ahead<Precise>(rows);
+  } else if (call.channels < kOftenFlushedRun) {
+    normalize_ahead<OftenFlushed>(rows);
+  } else {
+    normalize_ahead<RarelyFlushed>(rows);
+  }
+}
+
+void rms_norm_ahead(const Call& call) {
+  Rows<float, false> rows(call);
+  if (call.channels < kOftenFlushedRun) {
+    normalize_ahead<OftenFlushedSquares>(rows);
+  } else {
+    normalize_ahead<RarelyFlushedSquares>(rows);
   }
 }
 
@@ -135,19 +181,17 @@ void normalize_ahead(const Call& call) {
 using Kernel = void (*)(const Call&);
 
 struct Kernels {
-  Kernel any;             // any size
-  Kernel short_runs;      // float32 only, as those below: sizes up to kShortRun
-  Kernel often_flushed;   // below kOftenFlushedRun
-  Kernel rarely_flushed;  // up to kLongestFusedRun
+  Kernel any;         // any size
+  Kernel short_runs;  // float32 only, as the next: sizes up to kShortRun
+  Kernel ahead;       // up to kLongestFusedRun
 };
 
-template <bool kCentered>
-constexpr Kernels kKernelsF32 = {normalize_each<RunF32, kCentered>, normalize_short<kCentered>,
-                                 normalize_ahead<kCentered, 32>, normalize_ahead<kCentered, 64>};
-template <bool kCentered>
-constexpr Kernels kKernelsF64 = {normalize_each<RunF64, kCentered>, nullptr, nullptr, nullptr};
+constexpr Kernels kLayerNormF32 = {normalize_each<RunF32, true>, normalize_short<true>, layer_norm_ahead};
+constexpr Kernels kLayerNormF64 = {normalize_each<RunF64, true>, nullptr, nullptr};
+constexpr Kernels kRmsNormF32 = {normalize_each<RunF32, false>, normalize_short<false>, rms_norm_ahead};
+constexpr Kernels kRmsNormF64 = {normalize_each<RunF64, false>, nullptr, nullptr};
 
-constexpr Kernels kKernels[2][2] = {{kKernelsF32<true>, kKernelsF64<true>}, {kKernelsF32<false>, kKernelsF64<false>}};
+constexpr Kernels kKernels[2][2] = {{kLayerNormF32, kLayerNormF64}, {kRmsNormF32, kRmsNormF64}};
 
 }  // namespace
 
@@ -159,10 +203,8 @@ void normalize_rows(const Call& call) {
     kernels.any(call);
   } else if (n <= kShortRun) {
     kernels.short_runs(call);
-  } else if (n < kOftenFlushedRun) {
-    kernels.often_flushed(call);
   } else {
-    kernels.rarely_flushed(call);
+    kernels.ahead(call);
   }
 }
 

@@ -2,8 +2,12 @@
 //
 // Statistics are sums of d = x - shift and of d^2. The first attempt takes shift 0 and float32 sums of a block, added
 // up in float64; what it gives is verified, and only a run that fails (a mean far from 0 against the deviation, squares
-// that overflow or vanish) is read again: about its mean, and at last wholly in float64. The decision depends on the
-// run alone, so the bits do as well.
+// that overflow or vanish) is read again: about its mean, and at last wholly in float64.
+//
+// A weight multiplies the error of the mean, also where the normalized value itself is near 0. Beside large weights the
+// sum of d is therefore taken in float64 from the start (precise sums), and beside very large ones everything is.
+//
+// All these decisions depend on the run and on the weights alone, so the bits do as well.
 #ifndef LAYERNORM_KERNELS_RUN_F32_H_
 #define LAYERNORM_KERNELS_RUN_F32_H_
 
@@ -20,27 +24,30 @@ namespace layernorm {
 inline constexpr size_t kStep = 4 * simd::F32x4::kLanes;
 
 /// Float32 sums of d = x - shift and of d^2 over few elements, in four chains.
-template <bool kCentered, bool kShifted>
+template <bool kCentered, bool kPrecise, bool kShifted>
 struct ChainsF32 {
   simd::F32x4 d[4], square[4];
 
   ChainsF32() {
     for (size_t chain = 0; chain < 4; ++chain) d[chain] = square[chain] = simd::splat(0.0F);
   }
-
-  void add(size_t chain, simd::F32x4 v, simd::F32x4 shift) {
-    if constexpr (kShifted) v = v - shift;
-    if constexpr (kCentered) d[chain] = d[chain] + v;
-    square[chain] = simd::mul_add(v, v, square[chain]);
-  }
-
-  void add_step(const float* x, simd::F32x4 shift) {
-    for (size_t chain = 0; chain < 4; ++chain) add(chain, simd::load(x + 4 * chain), shift);
-  }
 };
 
-/// Float64 sums of d and d^2, four lanes each. The first is kept only where kCentered.
-template <bool kCentered>
+/// How a kernel takes its float32 sums: about the mean at all (kCentered), the sum of d in float64 (kPrecise), and
+/// after how many elements sums are flushed to float64 (kFlush): the fewer, the less their rounding counts, and the
+/// slower.
+template <bool kIsCentered, bool kIsPrecise, size_t kFlushElements>
+struct SummingF32 {
+  static constexpr bool kCentered = kIsCentered;
+  static constexpr bool kPrecise = kIsPrecise;
+  static constexpr size_t kFlush = kFlushElements;
+  static_assert(kFlush <= kBlock && kBlock % kFlush == 0);
+
+  template <bool kShifted>
+  using Chains = ChainsF32<kCentered, kPrecise, kShifted>;
+};
+
+/// Float64 sums of d and d^2, four lanes each. The first is kept only where centered.
 struct SumsF32 {
   simd::F64x2 d_low = simd::splat(0.0), d_high = simd::splat(0.0);
   simd::F64x2 square_low = simd::splat(0.0), square_high = simd::splat(0.0);
@@ -48,10 +55,27 @@ struct SumsF32 {
   [[nodiscard]] double d() const { return simd::sum_lanes(d_low + d_high); }
   [[nodiscard]] double square() const { return simd::sum_lanes(square_low + square_high); }
 
-  template <bool kShifted>
-  void flush(const ChainsF32<kCentered, kShifted>& chains) {
+  template <bool kCentered, bool kPrecise, bool kShifted>
+  void add_vector(ChainsF32<kCentered, kPrecise, kShifted>& chains, size_t chain, simd::F32x4 v, simd::F32x4 shift) {
+    if constexpr (kShifted) v = v - shift;
+    if constexpr (kPrecise) {
+      d_low = d_low + simd::promote_low(v);
+      d_high = d_high + simd::promote_high(v);
+    } else if constexpr (kCentered) {
+      chains.d[chain] = chains.d[chain] + v;
+    }
+    chains.square[chain] = simd::mul_add(v, v, chains.square[chain]);
+  }
+
+  template <class Chains>
+  void add_step(Chains& chains, const float* x, simd::F32x4 shift) {
+    for (size_t chain = 0; chain < 4; ++chain) add_vector(chains, chain, simd::load(x + 4 * chain), shift);
+  }
+
+  template <bool kCentered, bool kPrecise, bool kShifted>
+  void flush(const ChainsF32<kCentered, kPrecise, kShifted>& chains) {
     using namespace simd;
-    if constexpr (kCentered) {
+    if constexpr (kCentered && !kPrecise) {
       const F32x4 sum = (chains.d[0] + chains.d[1]) + (chains.d[2] + chains.d[3]);
       d_low = d_low + promote_low(sum);
       d_high = d_high + promote_high(sum);
@@ -61,39 +85,27 @@ struct SumsF32 {
     square_high = square_high + promote_high(sum);
   }
 
-  /// Adds n elements, flushing the float32 sums every kFlush.
-  template <size_t kFlush, bool kShifted>
+  template <class Summing, bool kShifted>
   void add(const float* x, size_t n, float shift) {
     const simd::F32x4 shifts = simd::splat(shift);
     size_t i = 0;
-    for (; i + kFlush <= n; i += kFlush) {
-      ChainsF32<kCentered, kShifted> chains;
+    for (; i + Summing::kFlush <= n; i += Summing::kFlush) {
+      typename Summing::template Chains<kShifted> chains;
       LAYERNORM_ROLLED
-      for (const float* end = x + kFlush; x != end; x += kStep) chains.add_step(x, shifts);
+      for (const float* end = x + Summing::kFlush; x != end; x += kStep) add_step(chains, x, shifts);
       flush(chains);
     }
-    if (i < n) *this = *this + tail<kShifted>(x, n - i, shift);
+    if (i < n) add_tail<Summing, kShifted>(x, n - i, shift);
   }
 
-  /// The sums of the last n elements, fewer than a flush, padded with the shift, which adds exact zeros.
-  template <bool kShifted>
-  [[gnu::noinline]] static SumsF32 tail(const float* x, size_t n, float shift) {
-    float padded[kBlock];
-    for (float& element : padded) element = shift;
-    std::memcpy(padded, x, n * sizeof(float));
-    ChainsF32<kCentered, kShifted> chains;
-    LAYERNORM_ROLLED
-    for (size_t i = 0; i < n; i += kStep) chains.add_step(padded + i, simd::splat(shift));
-    SumsF32 sums;
-    sums.flush(chains);
-    return sums;
-  }
-
-  SumsF32 operator+(const SumsF32& other) const {
-    return {d_low + other.d_low, d_high + other.d_high, square_low + other.square_low, square_high + other.square_high};
+  /// Adds the last n elements, fewer than a flush, padded with the shift, which adds exact zeros.
+  template <class Summing, bool kShifted>
+  void add_tail(const float* x, size_t n, float shift) {
+    *this = *this + tail<Summing, kShifted>(x, n, shift);
   }
 
   /// Adds n elements in float64 throughout.
+  template <bool kCentered>
   void add_wide(const float* x, size_t n, float shift) {
     using namespace simd;
     const F64x2 shifts = splat(static_cast<double>(shift));
@@ -111,11 +123,32 @@ struct SumsF32 {
     for (; i + F32x4::kLanes <= n; i += F32x4::kLanes) add_vector(load(x + i));
     if (i < n) add_vector(load_partial(x + i, n - i, shift));
   }
+
+ private:
+  // By value, so that the sums of the loops before stay in registers.
+  template <class Summing, bool kShifted>
+  [[gnu::noinline]] static SumsF32 tail(const float* x, size_t n, float shift) {
+    float padded[kBlock];
+    for (float& element : padded) element = shift;
+    std::memcpy(padded, x, n * sizeof(float));
+    typename Summing::template Chains<kShifted> chains;
+    SumsF32 sums;
+    LAYERNORM_ROLLED
+    for (size_t i = 0; i < n; i += kStep) sums.add_step(chains, padded + i, simd::splat(shift));
+    sums.flush(chains);
+    return sums;
+  }
+
+  SumsF32 operator+(const SumsF32& other) const {
+    return {d_low + other.d_low, d_high + other.d_high, square_low + other.square_low, square_high + other.square_high};
+  }
 };
 
-/// What normalizes a run once its statistics are known.
+/// What normalizes a run once its statistics are known. The mean is shift + d: as one float64 it would lose the last
+/// bits of a very large one.
 struct NormalizerF32 {
-  double mean = 0;
+  float shift = 0;
+  double d = 0;
   double rstd = 0;        // as reported: infinite where eps and the variance are 0
   double multiplier = 0;  // rstd, or 0 where that is infinite
   float mean_f32 = 0;
@@ -123,17 +156,23 @@ struct NormalizerF32 {
   float correction = 0;  // the part of the mean that float32 cannot hold, times rstd
   bool wide = false;     // float32 arithmetic does not do: normalize in float64
 
-  void set(double new_mean, double variance, double eps) {
+  [[nodiscard]] double mean() const { return shift + d; }
+
+  /// `weight` is the largest |weight| that the normalized values will meet, `is_wide` whether float64 was needed
+  /// already.
+  void set(float new_shift, double new_d, double variance, double eps, double weight, bool is_wide) {
     const double v = (variance < 0 ? 0 : variance) + eps;
-    mean = new_mean;
+    shift = new_shift;
+    d = new_d;
     rstd = 1 / std::sqrt(v);
     multiplier = v == 0 ? 0 : rstd;
-    mean_f32 = static_cast<float>(mean);
+    mean_f32 = static_cast<float>(mean());
     multiplier_f32 = static_cast<float>(multiplier);
-    // A verified shift of 0 leaves |mean| <= deviation / 2, whose float32 rounding is at most 2^-26
-    // deviations: 1.49e-8.
-    const double rest = (mean_f32 - mean) * multiplier;
-    correction = std::fabs(rest) > 1.5e-8 ? static_cast<float>(rest) : 0;
+    const double rest = (static_cast<double>(mean_f32) - shift - d) * multiplier;
+    // Rest and rounding of the correction must stay small against 2^-23 / weight.
+    const double weighted = std::fabs(rest) * (weight > 1 ? weight : 1);
+    correction = weighted > 0x1p-28 ? static_cast<float>(rest) : 0;
+    wide = is_wide || !(weighted <= 0x1p-4);
   }
 
   /// y = (x - mean) * rstd * w + b for one vector, in float32.
@@ -156,14 +195,17 @@ struct NormalizerF32 {
 
   /// The same in float64, rounded once.
   struct Wide {
-    simd::F64x2 mean, multiplier;
+    simd::F64x2 shift, d, multiplier;
 
-    explicit Wide(const NormalizerF32& of) : mean(simd::splat(of.mean)), multiplier(simd::splat(of.multiplier)) {}
+    explicit Wide(const NormalizerF32& of)
+        : shift(simd::splat(static_cast<double>(of.shift))),
+          d(simd::splat(of.d)),
+          multiplier(simd::splat(of.multiplier)) {}
 
     [[nodiscard]] simd::F32x4 operator()(simd::F32x4 x, simd::F32x4 w, simd::F32x4 b) const {
       using namespace simd;
-      const F64x2 low = mul_add((promote_low(x) - mean) * multiplier, promote_low(w), promote_low(b));
-      const F64x2 high = mul_add((promote_high(x) - mean) * multiplier, promote_high(w), promote_high(b));
+      const F64x2 low = mul_add(((promote_low(x) - shift) - d) * multiplier, promote_low(w), promote_low(b));
+      const F64x2 high = mul_add(((promote_high(x) - shift) - d) * multiplier, promote_high(w), promote_high(b));
       return demote(low, high);
     }
   };
@@ -220,19 +262,36 @@ struct NormalizerF32 {
 inline constexpr size_t kShortRun = 96;
 /// Runs below this size flush their float32 sums every 32 elements instead of every 64.
 inline constexpr size_t kOftenFlushedRun = 192;
+/// Runs beyond this size take precise sums whatever the weights, which a stream of pieces does not know beforehand.
+inline constexpr size_t kLongestWeighedRun = RunStream::kWeighed;
+
+using OftenFlushed = SummingF32<true, false, 32>;
+using RarelyFlushed = SummingF32<true, false, 64>;
+using Precise = SummingF32<true, true, 32>;
+using OftenFlushedSquares = SummingF32<false, false, 32>;
+using RarelyFlushedSquares = SummingF32<false, false, 64>;
+
+/// Whether a run of layer_norm takes precise sums. A float32 sum's mean is off by a quarter of 2^-23 deviations at
+/// worst.
+inline bool wants_precise_sums(size_t size, double largest_weight) {
+  return size > kLongestWeighedRun || !(largest_weight <= 4);
+}
 
 /// The statistics of one run, taken in as many passes over its values as it needs.
 template <bool kCentered>
 class RunF32 {
  public:
   using Element = float;
-  using Sums = SumsF32<kCentered>;
 
-  RunF32(size_t size, double eps) : size_(size), eps_(eps), pass_(size <= kShortRun ? Pass::kWide : Pass::kPlain) {}
+  RunF32(size_t size, double eps, double largest_weight)
+      : size_(size),
+        eps_(eps),
+        largest_weight_(largest_weight),
+        pass_(size <= kShortRun ? Pass::kWide : Pass::kPlain) {}
 
   /// A run whose plain sums were taken elsewhere, in the order of `add`, and did not do.
-  static RunF32 after_plain(size_t size, double eps, const Sums& sums, float first) {
-    RunF32 run(size, eps);
+  static RunF32 after_plain(size_t size, double eps, double largest_weight, const SumsF32& sums, float first) {
+    RunF32 run(size, eps, largest_weight);
     run.sums_ = sums;
     run.first_ = first;
     return run;
@@ -241,33 +300,34 @@ class RunF32 {
   [[gnu::noinline]] void add(const float* x, size_t n) {
     if (added_ == 0 && n > 0) first_ = x[0];
     added_ += n;
-    const bool often = size_ < kOftenFlushedRun;
-    switch (pass_) {
-      case Pass::kPlain:
-        often ? sums_.template add<32, false>(x, n, 0) : sums_.template add<64, false>(x, n, 0);
-        break;
-      case Pass::kShifted:
-        often ? sums_.template add<32, true>(x, n, shift_) : sums_.template add<64, true>(x, n, shift_);
-        break;
-      default:
-        sums_.add_wide(x, n, shift_);
+    if (pass_ >= Pass::kWide) {
+      sums_.add_wide<kCentered>(x, n, shift_);
+    } else if constexpr (!kCentered) {
+      size_ < kOftenFlushedRun ? sums_.add<OftenFlushedSquares, false>(x, n, 0)
+                               : sums_.add<RarelyFlushedSquares, false>(x, n, 0);
+    } else if (wants_precise_sums(size_, largest_weight_)) {
+      add_summing<Precise>(x, n);
+    } else if (size_ < kOftenFlushedRun) {
+      add_summing<OftenFlushed>(x, n);
+    } else {
+      add_summing<RarelyFlushed>(x, n);
     }
   }
 
   /// Whether the values are needed once more. When not, normalizer() stands.
   [[gnu::noinline]] bool next_pass() {
     const Moments moments(sums_, size_);
-    const double mean = shift_ + moments.d;
-    if (pass_ < Pass::kWide ? moments.hold_in_f32(eps_) : moments.hold_in_f64() || pass_ == Pass::kWideAgain) {
-      normalizer_.set(mean, moments.variance, eps_);
-      normalizer_.wide = pass_ >= Pass::kWide;
+    const bool wide = pass_ >= Pass::kWide;
+    if (wide ? moments.hold_in_f64() || pass_ == Pass::kWideAgain : moments.hold_in_f32(eps_)) {
+      normalizer_.set(shift_, moments.d, moments.variance, eps_, largest_weight_, wide);
       return false;
     }
+    const double mean = shift_ + moments.d;
     const auto mean_f32 = static_cast<float>(mean);
     if (kCentered && pass_ == Pass::kPlain && std::isfinite(moments.second)) {
       pass_ = Pass::kShifted;
     } else {
-      pass_ = pass_ < Pass::kWide ? Pass::kWide : Pass::kWideAgain;
+      pass_ = wide ? Pass::kWideAgain : Pass::kWide;
     }
     shift_ = !kCentered ? 0 : std::isfinite(mean_f32) ? mean_f32 : first_;
     sums_ = {};
@@ -280,22 +340,26 @@ class RunF32 {
   /// Sets the normalizer from the first sums of a run, about 0, if they hold: in float32 for runs longer than
   /// kShortRun, wide otherwise. What most runs need, without the state of a RunF32.
   template <bool kWide>
-  static bool accept_first(const Sums& sums, size_t size, double eps, NormalizerF32& out) {
+  static bool accept_first(const SumsF32& sums, size_t size, double eps, double largest_weight, NormalizerF32& out) {
     const Moments moments(sums, size);
     if (kWide ? !moments.hold_in_f64() : !moments.hold_in_f32(eps)) return false;
-    out.set(moments.d, moments.variance, eps);
-    out.wide = kWide;
+    out.set(0, moments.d, moments.variance, eps, largest_weight, kWide);
     return true;
   }
 
  private:
   enum class Pass : uint8_t { kPlain, kShifted, kWide, kWideAgain };
 
+  template <class Summing>
+  void add_summing(const float* x, size_t n) {
+    pass_ == Pass::kPlain ? sums_.add<Summing, false>(x, n, 0) : sums_.add<Summing, true>(x, n, shift_);
+  }
+
   // Of d = x - shift: mean, mean square, variance.
   struct Moments {
     double d, second, variance;
 
-    Moments(const Sums& sums, size_t size)
+    Moments(const SumsF32& sums, size_t size)
         : d(kCentered ? sums.d() / static_cast<double>(size) : 0),
           second(sums.square() / static_cast<double>(size)),
           variance(second - d * d) {}
@@ -305,17 +369,18 @@ class RunF32 {
       return d * d <= variance / 4 && variance + eps >= 0x1p-100 && std::isfinite(second);
     }
 
-    // Float64 sums lose 2 * 10 of their 53 bits at most when the mean is 2^10 deviations off the shift.
-    [[nodiscard]] bool hold_in_f64() const { return !kCentered || d * d <= variance * 0x1p20; }
+    // Float64 sums lose 2 * 5 of their 53 bits at most when the mean is 2^5 deviations off the shift.
+    [[nodiscard]] bool hold_in_f64() const { return !kCentered || d * d <= variance * 0x1p10; }
   };
 
   size_t size_;
   double eps_;
+  double largest_weight_;
   size_t added_ = 0;
   Pass pass_;
   float shift_ = 0;
   float first_ = 0;
-  Sums sums_;
+  SumsF32 sums_;
   NormalizerF32 normalizer_;
 };
 

@@ -1,8 +1,8 @@
 // One run of float64 values: its statistics and its normalization.
 //
-// No wider type is left, so the sums that decide are compensated (each addition's rounding error is kept, Knuth's
-// two-sum), about a shift near the mean, and rstd is kept in two float64 parts. Values whose squares would overflow or
-// vanish are scaled by a power of two, which is exact.
+// No wider type is left, so sums are compensated (each addition's rounding error is kept, Knuth's two-sum), and mean
+// and rstd are kept in two float64 parts each. Values whose squares would overflow or vanish are scaled by a power of
+// two, which is exact.
 #ifndef LAYERNORM_KERNELS_RUN_F64_H_
 #define LAYERNORM_KERNELS_RUN_F64_H_
 
@@ -16,6 +16,11 @@
 
 namespace layernorm {
 
+/// A number as an unevaluated sum.
+struct TwoPart {
+  double high, low;
+};
+
 /// A sum with the rounding errors of its additions beside it.
 struct CompensatedSum {
   simd::F64x2 sum = simd::splat(0.0), error = simd::splat(0.0);
@@ -27,12 +32,15 @@ struct CompensatedSum {
     sum = next;
   }
 
-  [[nodiscard]] double total() const {
+  /// The sum as its nearest float64 and the rest.
+  [[nodiscard]] TwoPart total() const {
     const double a = simd::lane(sum, 0);
     const double b = simd::lane(sum, 1);
     const double s = a + b;
     const double added = s - a;
-    return s + (((a - (s - added)) + (b - added)) + simd::sum_lanes(error));
+    const double rest = ((a - (s - added)) + (b - added)) + simd::sum_lanes(error);
+    const double high = s + rest;
+    return {high, rest - (high - s)};
   }
 };
 
@@ -43,10 +51,7 @@ inline int binary_exponent(double v) { return static_cast<int>(std::bit_cast<uin
 inline double power_of_two(int exponent) { return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52); }
 
 /// a * b exactly, as the rounded product and its error (Dekker 1971): for magnitudes within 2^+-450.
-struct Product {
-  double high, low;
-};
-inline Product exact_product(double a, double b) {
+inline TwoPart exact_product(double a, double b) {
   constexpr double kSplit = 0x1p27 + 1;
   const double a_scaled = a * kSplit;
   const double b_scaled = b * kSplit;
@@ -58,30 +63,29 @@ inline Product exact_product(double a, double b) {
   return {high, ((a_high * b_high - high) + a_high * b_low + a_low * b_high) + a_low * b_low};
 }
 
-/// What normalizes a run once its statistics are known: y = ((x * scale - shift) * rstd - rest) * w + b, where rstd and
-/// the rest of the mean are those of the scaled values.
+/// What normalizes a run once its statistics are known: y = ((x * scale - mean) * rstd) * w + b, where mean and rstd
+/// are those of the scaled values, in two parts each.
 struct NormalizerF64 {
-  double mean = 0;
   double rstd = 0;  // as reported
   double scale = 1;
-  double shift = 0;
-  double multiplier = 0;
-  double multiplier_low = 0;
-  double correction = 0;
+  TwoPart scaled_mean = {0, 0};
+  TwoPart multiplier = {0, 0};
+
+  [[nodiscard]] double mean() const { return scaled_mean.high / scale; }
 
   template <bool kCentered>
   [[gnu::noinline]] void write(const double* x, ParameterBlocks<double>& weight, ParameterBlocks<double>& bias,
                                double* y, size_t n) const {
     using namespace simd;
     const F64x2 scales = splat(scale);
-    const F64x2 shifts = splat(shift);
-    const F64x2 high = splat(multiplier);
-    const F64x2 low = splat(multiplier_low);
-    const F64x2 corrections = splat(correction);
+    const F64x2 mean_high = splat(scaled_mean.high);
+    const F64x2 mean_low = splat(scaled_mean.low);
+    const F64x2 high = splat(multiplier.high);
+    const F64x2 low = splat(multiplier.low);
     const auto normalize = [&](F64x2 v, F64x2 w, F64x2 b) {
       v = v * scales;
-      if constexpr (kCentered) v = v - shifts;
-      return mul_add(mul_add(v, high, mul_add(v, low, corrections)), w, b);
+      if constexpr (kCentered) v = (v - mean_high) - mean_low;
+      return mul_add(mul_add(v, high, v * low), w, b);
     };
     for (size_t block = 0; block < n; block += kBlock) {
       const size_t size = n - block < kBlock ? n - block : kBlock;
@@ -108,79 +112,63 @@ class RunF64 {
  public:
   using Element = double;
 
-  RunF64(size_t size, double eps) : size_(size), eps_(eps), scaled_eps_(eps) {}
+  RunF64(size_t size, double eps, double /*largest_weight*/) : size_(size), eps_(eps) {}
 
   [[gnu::noinline]] void add(const double* x, size_t n) {
     using namespace simd;
     const F64x2 scales = splat(scale_);
-    const F64x2 shifts = splat(shift_);
-    const bool survey = pass_ == Pass::kSurvey;
-    const auto add_vector = [&](F64x2 v) {
-      if (survey) {
+    if (pass_ == Pass::kSurvey) {
+      const auto survey = [&](F64x2 v) {
         largest_ = larger(largest_, abs(v));
-        estimate_ = estimate_ + v * scales;
-        return;
-      }
-      const F64x2 d = v * scales - shifts;
-      if constexpr (kCentered) d_.add(d);
-      square_.add(d * d);
+        if constexpr (kCentered) sum_.add(v * scales);
+      };
+      const double* end = x + n / 2 * 2;
+      for (; x != end; x += F64x2::kLanes) survey(load(x));
+      if (n % 2 != 0) survey(load_partial(x, 1, 0.0));
+      return;
+    }
+    const F64x2 high = splat(mean_.high);
+    const F64x2 low = splat(mean_.low);
+    const auto deviation = [&](F64x2 v) {
+      v = v * scales;
+      return kCentered ? (v - high) - low : v;
     };
-    size_t i = 0;
-    for (; i + F64x2::kLanes <= n; i += F64x2::kLanes) add_vector(load(x + i));
-    if (i < n) add_last(x[i], add_vector);
+    const double* end = x + n / 2 * 2;
+    for (; x != end; x += F64x2::kLanes) {
+      const F64x2 d = deviation(load(x));
+      square_.add(d * d);
+    }
+    if (n % 2 != 0) {
+      const F64x2 d = first_lane(deviation(load_partial(x, 1, 0.0)));
+      square_.add(d * d);
+    }
   }
 
   /// Whether the values are needed once more. When not, normalizer() stands.
   [[gnu::noinline]] bool next_pass() {
     const auto count = static_cast<double>(size_);
-    switch (pass_) {
-      case Pass::kSurvey: {
-        const double wanted = wanted_scale();
-        if (wanted != scale_) {
-          scale_ = wanted;
-          scaled_eps_ = eps_ * scale_ * scale_;
-          estimate_ = simd::splat(0.0);
-          if (kCentered) return true;  // the sum may have overflowed
-        }
-        if (kCentered) shift_ = simd::sum_lanes(estimate_) / count;
-        pass_ = Pass::kSums;
-        return true;
-      }
-      case Pass::kSums:
-      case Pass::kSumsAgain: {
-        const double d = kCentered ? d_.total() / count : 0;
-        const double variance = square_.total() / count - d * d;
-        if (pass_ == Pass::kSums && !(d * d <= variance / 4)) {
-          shift_ += d;
-          d_ = {};
-          square_ = {};
-          pass_ = Pass::kSumsAgain;
-          return true;
-        }
-        accept(d, variance);
-        return false;
-      }
+    if (pass_ == Pass::kSquares) {
+      accept(square_.total().high / count);
+      return false;
     }
-    return false;
+    const double wanted = wanted_scale();
+    if (wanted != scale_) {
+      scale_ = wanted;
+      sum_ = {};
+      if (kCentered) return true;  // the sum may have overflowed
+    }
+    const TwoPart total = sum_.total();
+    mean_.high = total.high / count;
+    const TwoPart back = exact_product(mean_.high, count);
+    mean_.low = ((total.high - back.high) - back.low + total.low) / count;
+    pass_ = Pass::kSquares;
+    return true;
   }
 
   [[nodiscard]] const NormalizerF64& normalizer() const { return normalizer_; }
 
  private:
-  enum class Pass : uint8_t { kSurvey, kSums, kSumsAgain };
-
-  // A lone last value, with a deviation of 0 beside it.
-  template <class Add>
-  void add_last(double x, const Add& add_vector) {
-    const double lanes[2] = {x, 0};
-    if (pass_ == Pass::kSurvey) {
-      add_vector(simd::load(lanes));
-      return;
-    }
-    const double d[2] = {x * scale_ - shift_, 0};
-    if constexpr (kCentered) d_.add(simd::load(d));
-    square_.add(simd::load(d) * simd::load(d));
-  }
+  enum class Pass : uint8_t { kSurvey, kSquares };
 
   // Between these magnitudes squares neither overflow nor vanish, not even those of the last bits of a value.
   [[nodiscard]] double wanted_scale() const {
@@ -189,7 +177,7 @@ class RunF64 {
     const double largest = a > b ? a : b;
     if (!std::isfinite(largest) || largest == 0) return 1;
     const int exponent = binary_exponent(largest);
-    if (exponent > 400) return power_of_two(-exponent);
+    if (exponent > 400) return power_of_two(exponent < 1022 ? -exponent : -1022);
     // A larger eps hides such small variances altogether.
     if (exponent >= -300 || eps_ >= 0x1p-500) return 1;
     const int eps_limit = eps_ == 0 ? 1000 : -binary_exponent(eps_) / 2;
@@ -197,36 +185,32 @@ class RunF64 {
     return power_of_two(up < eps_limit ? up : eps_limit);
   }
 
-  void accept(double d, double variance) {
-    if (variance < 0) variance = 0;
-    const double v = variance + scaled_eps_;
+  void accept(double variance) {
+    const double eps = eps_ * scale_ * scale_;
+    const double v = variance + eps;
     NormalizerF64& out = normalizer_;
     out.scale = scale_;
-    out.shift = shift_;
-    out.mean = (shift_ + d) / scale_;
-    out.multiplier = v == 0 ? 0 : 1 / std::sqrt(v);
-    out.multiplier_low = 0;
+    out.scaled_mean = mean_;
+    out.multiplier = {v == 0 ? 0 : 1 / std::sqrt(v), 0};
     if (v > 0x1p-800 && v < 0x1p800) {
       // One Newton step in twice the precision: 1 - (v + its rounding error) * rstd^2.
-      const double v_error = variance > scaled_eps_ ? scaled_eps_ - (v - variance) : variance - (v - scaled_eps_);
-      const Product square = exact_product(out.multiplier, out.multiplier);
-      const Product one = exact_product(v, square.high);
+      const double v_error = variance > eps ? eps - (v - variance) : variance - (v - eps);
+      const TwoPart square = exact_product(out.multiplier.high, out.multiplier.high);
+      const TwoPart one = exact_product(v, square.high);
       const double residual = ((1 - one.high) - one.low) - v * square.low - v_error * square.high;
-      out.multiplier_low = 0.5 * out.multiplier * residual;
+      out.multiplier.low = 0.5 * out.multiplier.high * residual;
     }
-    out.correction = -d * out.multiplier;
     // eps itself may vanish beside scaled values; it counts again where there is no variance.
-    out.rstd = variance == 0 ? 1 / std::sqrt(eps_) : out.multiplier * scale_;
+    out.rstd = variance == 0 ? 1 / std::sqrt(eps_) : out.multiplier.high * scale_;
   }
 
   size_t size_;
   double eps_;
-  double scaled_eps_;
   Pass pass_ = Pass::kSurvey;
   double scale_ = 1;
-  double shift_ = 0;
-  simd::F64x2 largest_ = simd::splat(0.0), estimate_ = simd::splat(0.0);
-  CompensatedSum d_, square_;
+  TwoPart mean_ = {0, 0};
+  simd::F64x2 largest_ = simd::splat(0.0);
+  CompensatedSum sum_, square_;
   NormalizerF64 normalizer_;
 };
 

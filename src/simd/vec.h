@@ -87,10 +87,15 @@ inline V mul_add(V a, V b, V c) {
 
 // ---- Comparison and selection
 
+inline F32x4 abs(F32x4 a) { return {wasm_f32x4_abs(a.v)}; }
 inline F64x2 abs(F64x2 a) { return {wasm_f64x2_abs(a.v)}; }
 
 /// Per lane, b where b > a, else a: a NaN in b is passed over.
+inline F32x4 larger(F32x4 a, F32x4 b) { return {wasm_v128_bitselect(b.v, a.v, wasm_f32x4_gt(b.v, a.v))}; }
 inline F64x2 larger(F64x2 a, F64x2 b) { return {wasm_v128_bitselect(b.v, a.v, wasm_f64x2_gt(b.v, a.v))}; }
+
+/// The first lane beside a zero.
+inline F64x2 first_lane(F64x2 a) { return {wasm_v128_and(a.v, wasm_i64x2_const(-1, 0))}; }
 
 // ---- Conversion
 

@@ -80,8 +80,7 @@ inline long double element_of(const Parameter& parameter, size_t i, long double 
 /// The largest error of y in units of eps * M, which must not exceed 3: M is the largest magnitude among 1, the exact
 /// result, weight * normalized and bias.
 template <class T>
-long double largest_error(Op op, std::span<const T> x, size_t features, const Options& options,
-                          std::span<const T> y) {
+long double largest_error(Op op, std::span<const T> x, size_t features, const Options& options, std::span<const T> y) {
   constexpr bool kIsFloat = std::numeric_limits<T>::digits == 24;
   const long double eps = std::numeric_limits<T>::epsilon();
   const auto rounded = [](long double v) { return kIsFloat ? static_cast<long double>(static_cast<float>(v)) : v; };

@@ -39,7 +39,8 @@ class Rows : public testing::TestWithParam<std::tuple<Op, size_t>> {
 };
 
 TEST_P(Rows, MatchesTheReferenceForEveryKindOfData) {
-  for (const Data& data : {Data{0, 1}, Data{100, 1}, Data{1e4, 1}, Data{1e6, 1}, Data{0, 1e-30}, Data{0, 1e18}}) {
+  for (const Data& data :
+       {Data{0, 1}, Data{100, 1}, Data{1e4, 1}, Data{1e6, 1}, Data{0, 1e-30}, Data{0, 1e18}, Data{3e38, 1e37}}) {
     for (const double eps : {1e-5, 0.0}) {
       Options options;
       options.eps = eps;
@@ -52,8 +53,13 @@ TEST_P(Rows, MatchesTheReferenceForEveryKindOfData) {
 TEST_P(Rows, TakesEveryKindOfParameter) {
   const std::vector<float> narrow = uniform_values<float>(8, features());
   const std::vector<double> wide = uniform_values<double>(9, features());
-  const Parameter kinds[] = {Parameter(), Parameter(-1.5), Parameter(std::span<const float>(narrow)),
-                             Parameter(std::span<const double>(wide))};
+  const std::vector<float> large = uniform_values<float>(17, features(), 0, 1e4);
+  const Parameter kinds[] = {Parameter(),
+                             Parameter(-1.5),
+                             Parameter(300.0),
+                             Parameter(std::span<const float>(narrow)),
+                             Parameter(std::span<const double>(wide)),
+                             Parameter(std::span<const float>(large))};
   for (const Parameter& weight : kinds) {
     for (const Parameter& bias : kinds) {
       for (const double offset : {0.0, 1.0}) {
@@ -61,8 +67,10 @@ TEST_P(Rows, TakesEveryKindOfParameter) {
         options.weight = weight;
         options.bias = bias;
         options.weight_offset = offset;
-        expect_exact<float>(options, 0, 1);
-        expect_exact<double>(options, 0, 1);
+        for (const double mean : {0.0, 1e3}) {
+          expect_exact<float>(options, mean, 1);
+          expect_exact<double>(options, mean, 1);
+        }
       }
     }
   }
@@ -78,9 +86,9 @@ TEST_P(Rows, GivesTheSameBitsAloneInABatchAndInPlace) {
   ASSERT_EQ(call<float>(op(), x, n, {}, batch), Status::ok);
   std::vector<float> alone(x.size());
   for (size_t row = 0; row < kRows; ++row) {
-    ASSERT_EQ(call<float>(op(), std::span<const float>(x).subspan(row * n, n), n, {},
-                          std::span(alone).subspan(row * n, n)),
-              Status::ok);
+    ASSERT_EQ(
+        call<float>(op(), std::span<const float>(x).subspan(row * n, n), n, {}, std::span(alone).subspan(row * n, n)),
+        Status::ok);
   }
   EXPECT_EQ(batch, alone);
   std::vector<float> in_place = x;
@@ -165,6 +173,7 @@ TEST_P(Rows, StreamsInPiecesOfAnySizeWithTheSameBits) {
       descriptor.op = op();
       descriptor.channels = n;
       descriptor.weight_offset = options.weight_offset;
+      descriptor.weight = options.weight;
       RunStream stream(descriptor);
       do {
         for (size_t i = 0; i < n; i += piece) stream.add(x.data() + i, std::min(piece, n - i));
@@ -234,7 +243,9 @@ TEST(Checks, RefuseSizesThatOverflow) {
   EXPECT_EQ(check(call), Status::bad_dims);
 }
 
-TEST(Checks, LetAnEmptyBatchPass) { EXPECT_EQ(layer_norm(std::span<const float>(), 4, {}, std::span<float>()), Status::ok); }
+TEST(Checks, LetAnEmptyBatchPass) {
+  EXPECT_EQ(layer_norm(std::span<const float>(), 4, {}, std::span<float>()), Status::ok);
+}
 
 TEST(Values, OfTheWorkedExample) {
   const std::vector<double> x = {3, 5, 2, 8, 1, 3, 5, 8, 3, 2, 7, 9};
@@ -248,8 +259,8 @@ TEST(Values, OfTheWorkedExample) {
   options.rstd = rstd;
   ASSERT_EQ(layer_norm(x, 4, options, y), Status::ok);
   EXPECT_EQ(mean, (std::vector<double>{4.5, 4.25, 5.25}));
-  const double expected[] = {-0.481980, 0.827327, -1.136633, 2.791286, -1.385135, -0.225052,
-                             0.935031,  2.675155, -0.679500, -1.203722, 1.417389, 2.465833};
+  const double expected[] = {-0.481980, 0.827327, -1.136633, 2.791286,  -1.385135, -0.225052,
+                             0.935031,  2.675155, -0.679500, -1.203722, 1.417389,  2.465833};
   for (size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(y[i], expected[i], 5e-7);
 }
 

@@ -1,7 +1,5 @@
-// The vector type: each operation gives the bits that IEEE 754 and the wasm specification give, natively as in wasm. The
-// same file runs on both.
-#include "simd/vec.h"
-
+// The vector type: each operation gives the bits that IEEE 754 and the wasm specification give, natively as in wasm.
+// The same file runs on both.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -9,6 +7,7 @@
 #include <limits>
 
 #include "reference.h"
+#include "simd/vec.h"
 
 namespace layernorm::test {
 namespace {
@@ -19,9 +18,18 @@ using namespace simd;  // NOLINT: the operations under test
 template <class T>
 std::vector<T> special_values() {
   using Limits = std::numeric_limits<T>;
-  std::vector<T> values = {T(0),           T(1),          T(1.5),          T(0.1),
-                           T(3),           Limits::min(), Limits::max(),   Limits::denorm_min(),
-                           Limits::min() / 2, Limits::epsilon(), Limits::infinity(), Limits::quiet_NaN()};
+  std::vector<T> values = {T(0),
+                           T(1),
+                           T(1.5),
+                           T(0.1),
+                           T(3),
+                           Limits::min(),
+                           Limits::max(),
+                           Limits::denorm_min(),
+                           Limits::min() / 2,
+                           Limits::epsilon(),
+                           Limits::infinity(),
+                           Limits::quiet_NaN()};
   const size_t n = values.size();
   for (size_t i = 0; i < n; ++i) values.push_back(-values[i]);
   return values;
@@ -67,7 +75,7 @@ TYPED_TEST(Lanes, PartialLoadsAndStoresTouchTheirElementsOnly) {
   }
 }
 
-TEST(Lanes, ConversionKeepsSpecialValuesAndRoundsToNearestEven) {
+TEST(LanesOfFloat, ConversionKeepsSpecialValuesAndRoundsToNearestEven) {
   for (const float a : special_values<float>()) {
     const float lanes[4] = {a, 1, 2, -a};
     double low[2], high[2];
@@ -95,10 +103,10 @@ TEST(Lanes, ConversionKeepsSpecialValuesAndRoundsToNearestEven) {
   }
 }
 
-TEST(Lanes, LargerPassesOverNan) {
-  for (const double a : special_values<double>()) {
-    for (const double b : special_values<double>()) {
-      double out[2];
+TYPED_TEST(Lanes, LargerPassesOverNan) {
+  for (const TypeParam a : special_values<TypeParam>()) {
+    for (const TypeParam b : special_values<TypeParam>()) {
+      TypeParam out[4];
       store(out, larger(splat(a), splat(b)));
       EXPECT_EQ(bits(out[0]), bits(b > a ? b : a)) << a << ", " << b;
       store(out, abs(splat(a)));
@@ -107,11 +115,15 @@ TEST(Lanes, LargerPassesOverNan) {
   }
 }
 
-TEST(Lanes, SumsAndSelectsLanes) {
+TEST(LanesOfDouble, SumAndSelect) {
   const double lanes[2] = {3, 5};
   EXPECT_EQ(sum_lanes(load(lanes)), 8);
   EXPECT_EQ(lane(load(lanes), 0), 3);
   EXPECT_EQ(lane(load(lanes), 1), 5);
+  double first[2];
+  store(first, first_lane(splat(std::numeric_limits<double>::quiet_NaN())));
+  EXPECT_TRUE(std::isnan(first[0]));
+  EXPECT_EQ(bits(first[1]), bits(0.0));
 }
 
 }  // namespace

@@ -111,13 +111,15 @@ struct Call {
 void run(const Call& call);
 
 /// One run, in pieces: for data that does not lie in memory at once. The bits are those of `run`. Use:
-///   RunStream stream(call);               // of the call: op, dtype, channels, eps, weight_offset
-///   do { for each piece: stream.add(piece) } while (stream.next_pass());
-///   for each piece: stream.write(...)     // pieces of x and y, and of the parameters where they are vectors
+///   RunStream stream(call);               // of the call: op, dtype, channels, eps, weight_offset; and weight, see
+///   below do { for each piece: stream.add(piece) } while (stream.next_pass()); for each piece: stream.write(...) //
+///   pieces of x and y, and of the parameters where they are vectors
+/// A run of up to kWeighed elements needs the whole weight in `call`: its size decides how precise sums must be.
 /// Every piece but the last must have a multiple of kPiece elements, and each pass must bring the same values.
 class RunStream {
  public:
   static constexpr size_t kPiece = 64;
+  static constexpr size_t kWeighed = 8192;
 
   explicit RunStream(const Call& call);
   void add(const void* x, size_t n);
