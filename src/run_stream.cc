@@ -28,13 +28,12 @@ decltype(auto) visit(Op op, DType dtype, State* state, const Visitor& visitor) {
 }  // namespace
 
 RunStream::RunStream(const Call& call) : op_(call.op), dtype_(call.dtype), weight_offset_(call.weight_offset) {
-  visit(op_, dtype_, state_, [&](auto& run, auto) {
+  visit(op_, dtype_, state_, [&](auto& run, auto centered) {
     using Run = std::remove_reference_t<decltype(run)>;
     static_assert(sizeof(Run) <= kStateBytes && std::is_trivially_copyable_v<Run>);
-    const bool weighs =
-        call.op == Op::layer_norm && call.dtype == DType::float32 && call.channels <= kLongestWeighedRun;
-    ParameterBlocks<float> weight(call.weight, 1, call.weight_offset);
-    new (state_) Run(call.channels, call.eps, weighs ? weight.largest(call.channels) : 0);
+    using Element = typename Run::Element;
+    ParameterBlocks<Element> weight(call.weight, 1, call.weight_offset);
+    new (state_) Run(call.channels, call.eps, weigh<Element, decltype(centered)::value>(weight, call.channels));
   });
 }
 

@@ -86,6 +86,14 @@ class ParameterBlocks {
   T block_[kBlock];
 };
 
+/// The largest |weight| as far as it counts: for float32 rows about their mean. Of long rows it is not asked; there it
+/// is taken to be large.
+template <class T, bool kCentered>
+double weigh(ParameterBlocks<T>& weight, size_t channels) {
+  if (!kCentered || sizeof(T) == 8) return 1;
+  return channels <= RunStream::kWeighed ? weight.largest(channels) : 0x1p14;
+}
+
 }  // namespace layernorm
 
 #endif  // LAYERNORM_KERNELS_PARAMETER_BLOCKS_H_

@@ -26,10 +26,7 @@ struct Rows {
         y(static_cast<T*>(of.y)),
         weight(of.weight, 1, of.weight_offset),
         bias(of.bias, T(-0.0), 0),
-        largest_weight(weighs(of) ? weight.largest(of.channels) : 0) {}
-
-  /// Whether the largest weight counts: see run_f32.h.
-  static bool weighs(const Call& of) { return kCentered && sizeof(T) == 4 && of.channels <= kLongestWeighedRun; }
+        largest_weight(weigh<T, kCentered>(weight, of.channels)) {}
 
   template <class Normalizer>
   void report(size_t row, const Normalizer& normalizer) const {
@@ -146,9 +143,8 @@ void normalize_ahead(Rows<float, Summing::kCentered>& rows) {
       if (has_ahead) next = statistics<Run>(rows, ahead);
       continue;
     }
-    const bool corrected = kCentered && current.correction != 0;
-    const SumsF32 sums = corrected ? write_and_sum<Summing, kCentered>(current, rows, ahead)
-                                   : write_and_sum<Summing, false>(current, rows, ahead);
+    const SumsF32 sums = kCentered && current.corrected ? write_and_sum<Summing, kCentered>(current, rows, ahead)
+                                                        : write_and_sum<Summing, false>(current, rows, ahead);
     current = next;
     if (!Run::template accept_first<false>(sums, n, call.eps, rows.largest_weight, next)) {
       next = statistics_after_plain(rows, ahead, sums);
@@ -160,20 +156,14 @@ void layer_norm_ahead(const Call& call) {
   Rows<float, true> rows(call);
   if (wants_precise_sums(call.channels, rows.largest_weight)) {
     normalize_ahead<Precise>(rows);
-  } else if (call.channels < kOftenFlushedRun) {
-    normalize_ahead<OftenFlushed>(rows);
   } else {
-    normalize_ahead<RarelyFlushed>(rows);
+    normalize_ahead<Plain>(rows);
   }
 }
 
 void rms_norm_ahead(const Call& call) {
   Rows<float, false> rows(call);
-  if (call.channels < kOftenFlushedRun) {
-    normalize_ahead<OftenFlushedSquares>(rows);
-  } else {
-    normalize_ahead<RarelyFlushedSquares>(rows);
-  }
+  normalize_ahead<Squares>(rows);
 }
 
 // By operation and element type. Calls go through a table so that no optimizer merges the kernels into their

@@ -57,14 +57,23 @@ struct SumsF32 {
 
   template <bool kCentered, bool kPrecise, bool kShifted>
   void add_vector(ChainsF32<kCentered, kPrecise, kShifted>& chains, size_t chain, simd::F32x4 v, simd::F32x4 shift) {
+    if constexpr (kPrecise) add_precise<kShifted>(v, shift);
     if constexpr (kShifted) v = v - shift;
-    if constexpr (kPrecise) {
-      d_low = d_low + simd::promote_low(v);
-      d_high = d_high + simd::promote_high(v);
-    } else if constexpr (kCentered) {
-      chains.d[chain] = chains.d[chain] + v;
-    }
+    if constexpr (kCentered && !kPrecise) chains.d[chain] = chains.d[chain] + v;
     chains.square[chain] = simd::mul_add(v, v, chains.square[chain]);
+  }
+
+  /// d in float64: the difference rounds in float32, and not to either side alike.
+  template <bool kShifted>
+  void add_precise(simd::F32x4 v, simd::F32x4 shift) {
+    simd::F64x2 low = simd::promote_low(v);
+    simd::F64x2 high = simd::promote_high(v);
+    if constexpr (kShifted) {
+      low = low - simd::promote_low(shift);
+      high = high - simd::promote_high(shift);
+    }
+    d_low = d_low + low;
+    d_high = d_high + high;
   }
 
   template <class Chains>
@@ -153,8 +162,9 @@ struct NormalizerF32 {
   double multiplier = 0;  // rstd, or 0 where that is infinite
   float mean_f32 = 0;
   float multiplier_f32 = 0;
-  float correction = 0;  // the part of the mean that float32 cannot hold, times rstd
-  bool wide = false;     // float32 arithmetic does not do: normalize in float64
+  float correction = 0;    // the part of the mean that float32 cannot hold, times -rstd
+  bool corrected = false;  // whether it counts
+  bool wide = false;       // float32 arithmetic does not do: normalize in float64
 
   [[nodiscard]] double mean() const { return shift + d; }
 
@@ -169,9 +179,10 @@ struct NormalizerF32 {
     mean_f32 = static_cast<float>(mean());
     multiplier_f32 = static_cast<float>(multiplier);
     const double rest = (static_cast<double>(mean_f32) - shift - d) * multiplier;
-    // Rest and rounding of the correction must stay small against 2^-23 / weight.
+    // What is left out, and the rounding of what is not, must stay small against 2^-23 / weight.
     const double weighted = std::fabs(rest) * (weight > 1 ? weight : 1);
-    correction = weighted > 0x1p-28 ? static_cast<float>(rest) : 0;
+    correction = static_cast<float>(rest);
+    corrected = weighted > 0x1p-28;
     wide = is_wide || !(weighted <= 0x1p-4);
   }
 
@@ -214,7 +225,7 @@ struct NormalizerF32 {
   void write(const float* x, ParameterBlocks<float>& weight, ParameterBlocks<float>& bias, float* y, size_t n) const {
     if (wide) {
       write_with<Wide>(x, weight, bias, y, n);
-    } else if (kCentered && correction != 0) {
+    } else if (kCentered && corrected) {
       write_with<Narrow<kCentered, true>>(x, weight, bias, y, n);
     } else {
       write_with<Narrow<kCentered, false>>(x, weight, bias, y, n);
@@ -260,21 +271,17 @@ struct NormalizerF32 {
 
 /// Runs of up to this many values are done in float64 throughout: half an ulp, and no slower.
 inline constexpr size_t kShortRun = 96;
-/// Runs below this size flush their float32 sums every 32 elements instead of every 64.
-inline constexpr size_t kOftenFlushedRun = 192;
 /// Runs beyond this size take precise sums whatever the weights, which a stream of pieces does not know beforehand.
 inline constexpr size_t kLongestWeighedRun = RunStream::kWeighed;
 
-using OftenFlushed = SummingF32<true, false, 32>;
-using RarelyFlushed = SummingF32<true, false, 64>;
+using Plain = SummingF32<true, false, 64>;
 using Precise = SummingF32<true, true, 32>;
-using OftenFlushedSquares = SummingF32<false, false, 32>;
-using RarelyFlushedSquares = SummingF32<false, false, 64>;
+using Squares = SummingF32<false, false, 32>;
 
-/// Whether a run of layer_norm takes precise sums. A float32 sum's mean is off by a quarter of 2^-23 deviations at
-/// worst.
+/// Whether a run of layer_norm takes precise sums: where a float32 sum's mean, off by a quarter of 2^-23 deviations at
+/// worst, does not do, and where there are too few blocks to average their errors out.
 inline bool wants_precise_sums(size_t size, double largest_weight) {
-  return size > kLongestWeighedRun || !(largest_weight <= 4);
+  return size < 192 || size > kLongestWeighedRun || !(largest_weight <= 4);
 }
 
 /// The statistics of one run, taken in as many passes over its values as it needs.
@@ -303,14 +310,13 @@ class RunF32 {
     if (pass_ >= Pass::kWide) {
       sums_.add_wide<kCentered>(x, n, shift_);
     } else if constexpr (!kCentered) {
-      size_ < kOftenFlushedRun ? sums_.add<OftenFlushedSquares, false>(x, n, 0)
-                               : sums_.add<RarelyFlushedSquares, false>(x, n, 0);
+      sums_.add<Squares, false>(x, n, 0);
+    } else if (pass_ == Pass::kShifted) {
+      sums_.add<Precise, true>(x, n, shift_);
     } else if (wants_precise_sums(size_, largest_weight_)) {
-      add_summing<Precise>(x, n);
-    } else if (size_ < kOftenFlushedRun) {
-      add_summing<OftenFlushed>(x, n);
+      sums_.add<Precise, false>(x, n, 0);
     } else {
-      add_summing<RarelyFlushed>(x, n);
+      sums_.add<Plain, false>(x, n, 0);
     }
   }
 
@@ -349,11 +355,6 @@ class RunF32 {
 
  private:
   enum class Pass : uint8_t { kPlain, kShifted, kWide, kWideAgain };
-
-  template <class Summing>
-  void add_summing(const float* x, size_t n) {
-    pass_ == Pass::kPlain ? sums_.add<Summing, false>(x, n, 0) : sums_.add<Summing, true>(x, n, shift_);
-  }
 
   // Of d = x - shift: mean, mean square, variance.
   struct Moments {
