@@ -23,6 +23,7 @@ class ParameterBlocks {
     if (parameter.kind != Parameter::Kind::vector) {
       const bool is_number = parameter.kind == Parameter::Kind::number;
       const T value = is_number ? static_cast<T>(parameter.number) + offset_ : absent;
+      LAYERNORM_ROLLED
       for (T& element : block_) element = value;
       direct_ = block_;
       step_ = 0;
@@ -36,24 +37,22 @@ class ParameterBlocks {
   ParameterBlocks(const ParameterBlocks&) = delete;
   ParameterBlocks& operator=(const ParameterBlocks&) = delete;
 
-  /// The largest magnitude among the first n elements, infinity included; NaN is passed over.
-  [[nodiscard]] T largest(size_t n) {
-    using V = simd::Vector<T>;
-    V found = simd::splat(T(0));
-    for (size_t i = 0; i < n; i += kBlock) {
-      if (step_ == 0 && i > 0) break;
+  /// The largest magnitude among the first n elements; NaN counts as larger than infinity. Float32 only.
+  [[nodiscard]] float largest(size_t n) {
+    simd::I32x4 found[4] = {};
+    for (size_t i = 0; i < (step_ == 0 ? 1 : n); i += kBlock) {
       const size_t size = n - i < kBlock ? n - i : kBlock;
-      const T* block = at(i, size);
+      const float* block = at(i, size);
       size_t j = 0;
       LAYERNORM_ROLLED
-      for (; j + V::kLanes <= size; j += V::kLanes) found = simd::larger(found, simd::abs(simd::load(block + j)));
-      if (j < size) found = simd::larger(found, simd::abs(simd::load_partial(block + j, size - j, T(0))));
+      for (; j + 16 <= size; j += 16) {
+        for (size_t k = 0; k < 4; ++k)
+          found[k] = simd::max(found[k], simd::magnitude_bits(simd::load(block + j + 4 * k)));
+      }
+      LAYERNORM_ROLLED
+      for (; j < size; ++j) found[0] = simd::max(found[0], simd::magnitude_bits(simd::splat(block[j])));
     }
-    T lanes[V::kLanes];
-    simd::store(lanes, found);
-    T result = 0;
-    for (const T lane : lanes) result = lane > result ? lane : result;
-    return result;
+    return simd::largest_magnitude(simd::max(simd::max(found[0], found[1]), simd::max(found[2], found[3])));
   }
 
   /// The n <= kBlock elements from i on, a multiple of kBlock; good until the next call.
@@ -90,8 +89,10 @@ class ParameterBlocks {
 /// is taken to be large.
 template <class T, bool kCentered>
 double weigh(ParameterBlocks<T>& weight, size_t channels) {
-  if (!kCentered || sizeof(T) == 8) return 1;
-  return channels <= RunStream::kWeighed ? weight.largest(channels) : 0x1p14;
+  if constexpr (kCentered && sizeof(T) == 4) {
+    return channels <= RunStream::kWeighed ? weight.largest(channels) : 0x1p14;
+  }
+  return 1;
 }
 
 }  // namespace layernorm

@@ -72,6 +72,7 @@ void normalize_short(const Call& call) {
       normalizer = statistics<RunF32<kCentered>>(rows, rows.x);
     }
     rows.report(row, normalizer);
+    // Inline: a call costs as much as the arithmetic of a few values.
     const NormalizerF32::Wide normalize(normalizer);
     for (size_t i = 0; i < n; i += kBlock) {
       const size_t size = n - i < kBlock ? n - i : kBlock;
@@ -83,32 +84,31 @@ void normalize_short(const Call& call) {
 
 /// Writes the present row and, in the same loop, takes the plain sums of another, so that memory and arithmetic
 /// overlap.
-template <class Summing, bool kCorrected>
-[[gnu::noinline]] SumsF32 write_and_sum(const NormalizerF32& normalizer, Rows<float, Summing::kCentered>& rows,
+template <Sum kSum, bool kCorrected>
+[[gnu::noinline]] SumsF32 write_and_sum(const NormalizerF32& normalizer, Rows<float, kSum != Sum::kSquares>& rows,
                                         const float* ahead) {
-  const NormalizerF32::Narrow<Summing::kCentered, kCorrected> normalize(normalizer);
+  const NormalizerF32::Narrow<kSum != Sum::kSquares, kCorrected> normalize(normalizer);
   const size_t n = rows.call.channels;
   const float* x = rows.x;
   float* y = rows.y;
   SumsF32 sums;
   size_t i = 0;
-  for (; i + Summing::kFlush <= n; i += Summing::kFlush) {
-    const float* w = rows.weight.at(i, Summing::kFlush);
-    const float* b = rows.bias.at(i, Summing::kFlush);
-    typename Summing::template Chains<false> chains;
+  for (; i + kFlush <= n; i += kFlush) {
+    const float* w = rows.weight.at(i, kFlush);
+    const float* b = rows.bias.at(i, kFlush);
+    ChainsF32 chains;
     LAYERNORM_ROLLED
-    for (const float* end = x + Summing::kFlush; x != end;
-         x += kStep, w += kStep, b += kStep, y += kStep, ahead += kStep) {
+    for (const float* end = x + kFlush; x != end; x += kStep, w += kStep, b += kStep, y += kStep, ahead += kStep) {
       // Vector by vector: a store that may alias the next load keeps compilers from loading all at once and spilling.
-      for (size_t k = 0; k < 4; ++k) {
-        sums.add_vector(chains, k, simd::load(ahead + 4 * k), {});
+      for (size_t k = 0; k < kChains; ++k) {
+        sums.add_vector<kSum, false>(chains, k, simd::load(ahead + 4 * k), {});
         NormalizerF32::write_vector(normalize, x + 4 * k, w + 4 * k, b + 4 * k, y + 4 * k);
       }
     }
-    sums.flush(chains);
+    sums.flush<kSum>(chains);
   }
   if (i < n) {
-    sums.add_tail<Summing, false>(ahead, n - i, 0);
+    sums.add_tail<kSum, false>(ahead, n - i, 0);
     NormalizerF32::write_block(normalize, x, rows.weight.at(i, n - i), rows.bias.at(i, n - i), y, n - i);
   }
   return sums;
@@ -125,9 +125,9 @@ template <bool kCentered>
 
 /// Rows of middling size: the sums of row r + 2 are taken while row r is written. In place this holds as well, since no
 /// row is written before its own sums are done.
-template <class Summing>
-void normalize_ahead(Rows<float, Summing::kCentered>& rows) {
-  constexpr bool kCentered = Summing::kCentered;
+template <Sum kSum>
+void normalize_ahead(Rows<float, kSum != Sum::kSquares>& rows) {
+  constexpr bool kCentered = kSum != Sum::kSquares;
   using Run = RunF32<kCentered>;
   const Call& call = rows.call;
   const size_t n = call.channels;
@@ -143,8 +143,8 @@ void normalize_ahead(Rows<float, Summing::kCentered>& rows) {
       if (has_ahead) next = statistics<Run>(rows, ahead);
       continue;
     }
-    const SumsF32 sums = kCentered && current.corrected ? write_and_sum<Summing, kCentered>(current, rows, ahead)
-                                                        : write_and_sum<Summing, false>(current, rows, ahead);
+    const SumsF32 sums = kCentered && current.corrected ? write_and_sum<kSum, kCentered>(current, rows, ahead)
+                                                        : write_and_sum<kSum, false>(current, rows, ahead);
     current = next;
     if (!Run::template accept_first<false>(sums, n, call.eps, rows.largest_weight, next)) {
       next = statistics_after_plain(rows, ahead, sums);
@@ -155,15 +155,15 @@ void normalize_ahead(Rows<float, Summing::kCentered>& rows) {
 void layer_norm_ahead(const Call& call) {
   Rows<float, true> rows(call);
   if (wants_precise_sums(call.channels, rows.largest_weight)) {
-    normalize_ahead<Precise>(rows);
+    normalize_ahead<Sum::kPrecise>(rows);
   } else {
-    normalize_ahead<Plain>(rows);
+    normalize_ahead<Sum::kPlain>(rows);
   }
 }
 
 void rms_norm_ahead(const Call& call) {
   Rows<float, false> rows(call);
-  normalize_ahead<Squares>(rows);
+  normalize_ahead<Sum::kSquares>(rows);
 }
 
 // By operation and element type. Calls go through a table so that no optimizer merges the kernels into their

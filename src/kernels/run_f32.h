@@ -20,31 +20,25 @@
 
 namespace layernorm {
 
-/// Elements that a loop takes at a time: four vectors, whose independent chains hide the latency of an addition.
-inline constexpr size_t kStep = 4 * simd::F32x4::kLanes;
+/// A loop takes four vectors at a time, one for each of four chains of additions, which hide their latency.
+inline constexpr size_t kChains = 4;
+inline constexpr size_t kStep = kChains * simd::F32x4::kLanes;
 
-/// Float32 sums of d = x - shift and of d^2 over few elements, in four chains.
-template <bool kCentered, bool kPrecise, bool kShifted>
+/// Elements that sums are taken of in float32 before they are flushed to float64: the fewer, the less their rounding
+/// counts. 32 costs a tenth of the speed at 512x768.
+inline constexpr size_t kFlush = 64;
+static_assert(kBlock % kFlush == 0);
+
+/// How a kernel takes its sums: about the mean at all, and if so with the sum of d in float64 from the start.
+enum class Sum : uint8_t { kSquares, kPlain, kPrecise };
+
+/// Float32 sums of d = x - shift and of d^2 over one flush.
 struct ChainsF32 {
-  simd::F32x4 d[4], square[4];
+  simd::F32x4 d[kChains], square[kChains];
 
   ChainsF32() {
-    for (size_t chain = 0; chain < 4; ++chain) d[chain] = square[chain] = simd::splat(0.0F);
+    for (size_t chain = 0; chain < kChains; ++chain) d[chain] = square[chain] = simd::splat(0.0F);
   }
-};
-
-/// How a kernel takes its float32 sums: about the mean at all (kCentered), the sum of d in float64 (kPrecise), and
-/// after how many elements sums are flushed to float64 (kFlush): the fewer, the less their rounding counts, and the
-/// slower.
-template <bool kIsCentered, bool kIsPrecise, size_t kFlushElements>
-struct SummingF32 {
-  static constexpr bool kCentered = kIsCentered;
-  static constexpr bool kPrecise = kIsPrecise;
-  static constexpr size_t kFlush = kFlushElements;
-  static_assert(kFlush <= kBlock && kBlock % kFlush == 0);
-
-  template <bool kShifted>
-  using Chains = ChainsF32<kCentered, kPrecise, kShifted>;
 };
 
 /// Float64 sums of d and d^2, four lanes each. The first is kept only where centered.
@@ -55,36 +49,18 @@ struct SumsF32 {
   [[nodiscard]] double d() const { return simd::sum_lanes(d_low + d_high); }
   [[nodiscard]] double square() const { return simd::sum_lanes(square_low + square_high); }
 
-  template <bool kCentered, bool kPrecise, bool kShifted>
-  void add_vector(ChainsF32<kCentered, kPrecise, kShifted>& chains, size_t chain, simd::F32x4 v, simd::F32x4 shift) {
-    if constexpr (kPrecise) add_precise<kShifted>(v, shift);
+  template <Sum kSum, bool kShifted>
+  void add_vector(ChainsF32& chains, size_t chain, simd::F32x4 v, simd::F32x4 shift) {
+    if constexpr (kSum == Sum::kPrecise) add_precise<kShifted>(v, shift);
     if constexpr (kShifted) v = v - shift;
-    if constexpr (kCentered && !kPrecise) chains.d[chain] = chains.d[chain] + v;
+    if constexpr (kSum == Sum::kPlain) chains.d[chain] = chains.d[chain] + v;
     chains.square[chain] = simd::mul_add(v, v, chains.square[chain]);
   }
 
-  /// d in float64: the difference rounds in float32, and not to either side alike.
-  template <bool kShifted>
-  void add_precise(simd::F32x4 v, simd::F32x4 shift) {
-    simd::F64x2 low = simd::promote_low(v);
-    simd::F64x2 high = simd::promote_high(v);
-    if constexpr (kShifted) {
-      low = low - simd::promote_low(shift);
-      high = high - simd::promote_high(shift);
-    }
-    d_low = d_low + low;
-    d_high = d_high + high;
-  }
-
-  template <class Chains>
-  void add_step(Chains& chains, const float* x, simd::F32x4 shift) {
-    for (size_t chain = 0; chain < 4; ++chain) add_vector(chains, chain, simd::load(x + 4 * chain), shift);
-  }
-
-  template <bool kCentered, bool kPrecise, bool kShifted>
-  void flush(const ChainsF32<kCentered, kPrecise, kShifted>& chains) {
+  template <Sum kSum>
+  void flush(const ChainsF32& chains) {
     using namespace simd;
-    if constexpr (kCentered && !kPrecise) {
+    if constexpr (kSum == Sum::kPlain) {
       const F32x4 sum = (chains.d[0] + chains.d[1]) + (chains.d[2] + chains.d[3]);
       d_low = d_low + promote_low(sum);
       d_high = d_high + promote_high(sum);
@@ -94,23 +70,18 @@ struct SumsF32 {
     square_high = square_high + promote_high(sum);
   }
 
-  template <class Summing, bool kShifted>
+  template <Sum kSum, bool kShifted>
   void add(const float* x, size_t n, float shift) {
-    const simd::F32x4 shifts = simd::splat(shift);
     size_t i = 0;
-    for (; i + Summing::kFlush <= n; i += Summing::kFlush) {
-      typename Summing::template Chains<kShifted> chains;
-      LAYERNORM_ROLLED
-      for (const float* end = x + Summing::kFlush; x != end; x += kStep) add_step(chains, x, shifts);
-      flush(chains);
-    }
-    if (i < n) add_tail<Summing, kShifted>(x, n - i, shift);
+    LAYERNORM_ROLLED
+    for (; i + kFlush <= n; i += kFlush, x += kFlush) add_flush<kSum, kShifted>(x, simd::splat(shift));
+    if (i < n) add_tail<kSum, kShifted>(x, n - i, shift);
   }
 
   /// Adds the last n elements, fewer than a flush, padded with the shift, which adds exact zeros.
-  template <class Summing, bool kShifted>
+  template <Sum kSum, bool kShifted>
   void add_tail(const float* x, size_t n, float shift) {
-    *this = *this + tail<Summing, kShifted>(x, n, shift);
+    *this = *this + tail<kSum, kShifted>(x, n, shift);
   }
 
   /// Adds n elements in float64 throughout.
@@ -134,17 +105,38 @@ struct SumsF32 {
   }
 
  private:
+  template <Sum kSum, bool kShifted>
+  void add_flush(const float* x, simd::F32x4 shift) {
+    ChainsF32 chains;
+    LAYERNORM_ROLLED
+    for (const float* end = x + kFlush; x != end; x += kStep) {
+      for (size_t k = 0; k < kChains; ++k) add_vector<kSum, kShifted>(chains, k, simd::load(x + 4 * k), shift);
+    }
+    flush<kSum>(chains);
+  }
+
+  /// d in float64: the difference rounds in float32, and not to either side alike.
+  template <bool kShifted>
+  void add_precise(simd::F32x4 v, simd::F32x4 shift) {
+    simd::F64x2 low = simd::promote_low(v);
+    simd::F64x2 high = simd::promote_high(v);
+    if constexpr (kShifted) {
+      low = low - simd::promote_low(shift);
+      high = high - simd::promote_high(shift);
+    }
+    d_low = d_low + low;
+    d_high = d_high + high;
+  }
+
   // By value, so that the sums of the loops before stay in registers.
-  template <class Summing, bool kShifted>
+  template <Sum kSum, bool kShifted>
   [[gnu::noinline]] static SumsF32 tail(const float* x, size_t n, float shift) {
-    float padded[kBlock];
+    float padded[kFlush];
+    LAYERNORM_ROLLED
     for (float& element : padded) element = shift;
     std::memcpy(padded, x, n * sizeof(float));
-    typename Summing::template Chains<kShifted> chains;
     SumsF32 sums;
-    LAYERNORM_ROLLED
-    for (size_t i = 0; i < n; i += kStep) sums.add_step(chains, padded + i, simd::splat(shift));
-    sums.flush(chains);
+    sums.add_flush<kSum, kShifted>(padded, simd::splat(shift));
     return sums;
   }
 
@@ -251,12 +243,10 @@ struct NormalizerF32 {
   static void write_block(const Normalize& normalize, const float* x, const float* w, const float* b, float* y,
                           size_t n) {
     using namespace simd;
-    const size_t steps = n / kStep;
     LAYERNORM_ROLLED
-    for (const float* end = x + steps * kStep; x != end; x += kStep, w += kStep, b += kStep, y += kStep) {
+    for (; n >= kStep; n -= kStep, x += kStep, w += kStep, b += kStep, y += kStep) {
       for (size_t k = 0; k < 4; ++k) write_vector(normalize, x + 4 * k, w + 4 * k, b + 4 * k, y + 4 * k);
     }
-    n -= steps * kStep;
     size_t i = 0;
     LAYERNORM_ROLLED
     for (; i + F32x4::kLanes <= n; i += F32x4::kLanes) write_vector(normalize, x + i, w + i, b + i, y + i);
@@ -274,14 +264,10 @@ inline constexpr size_t kShortRun = 96;
 /// Runs beyond this size take precise sums whatever the weights, which a stream of pieces does not know beforehand.
 inline constexpr size_t kLongestWeighedRun = RunStream::kWeighed;
 
-using Plain = SummingF32<true, false, 64>;
-using Precise = SummingF32<true, true, 32>;
-using Squares = SummingF32<false, false, 32>;
-
 /// Whether a run of layer_norm takes precise sums: where a float32 sum's mean, off by a quarter of 2^-23 deviations at
 /// worst, does not do, and where there are too few blocks to average their errors out.
 inline bool wants_precise_sums(size_t size, double largest_weight) {
-  return size < 192 || size > kLongestWeighedRun || !(largest_weight <= 4);
+  return size > kLongestWeighedRun || !(largest_weight <= 4);
 }
 
 /// The statistics of one run, taken in as many passes over its values as it needs.
@@ -310,13 +296,13 @@ class RunF32 {
     if (pass_ >= Pass::kWide) {
       sums_.add_wide<kCentered>(x, n, shift_);
     } else if constexpr (!kCentered) {
-      sums_.add<Squares, false>(x, n, 0);
+      sums_.add<Sum::kSquares, false>(x, n, 0);
     } else if (pass_ == Pass::kShifted) {
-      sums_.add<Precise, true>(x, n, shift_);
+      sums_.add<Sum::kPrecise, true>(x, n, shift_);
     } else if (wants_precise_sums(size_, largest_weight_)) {
-      sums_.add<Precise, false>(x, n, 0);
+      sums_.add<Sum::kPrecise, false>(x, n, 0);
     } else {
-      sums_.add<Plain, false>(x, n, 0);
+      sums_.add<Sum::kPlain, false>(x, n, 0);
     }
   }
 

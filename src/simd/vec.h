@@ -32,6 +32,10 @@ struct F64x2 {
   v128_t v;
 };
 
+struct I32x4 {
+  v128_t v = wasm_i32x4_splat(0);
+};
+
 template <class Lane>
 struct VectorOf;
 template <>
@@ -87,12 +91,19 @@ inline V mul_add(V a, V b, V c) {
 
 // ---- Comparison and selection
 
-inline F32x4 abs(F32x4 a) { return {wasm_f32x4_abs(a.v)}; }
 inline F64x2 abs(F64x2 a) { return {wasm_f64x2_abs(a.v)}; }
 
 /// Per lane, b where b > a, else a: a NaN in b is passed over.
-inline F32x4 larger(F32x4 a, F32x4 b) { return {wasm_v128_bitselect(b.v, a.v, wasm_f32x4_gt(b.v, a.v))}; }
 inline F64x2 larger(F64x2 a, F64x2 b) { return {wasm_v128_bitselect(b.v, a.v, wasm_f64x2_gt(b.v, a.v))}; }
+
+/// Magnitudes as integers, in the same order, NaN above infinity: their maximum is a single instruction everywhere.
+inline I32x4 magnitude_bits(F32x4 a) { return {wasm_f32x4_abs(a.v)}; }
+inline I32x4 max(I32x4 a, I32x4 b) { return {wasm_i32x4_max(a.v, b.v)}; }
+inline float largest_magnitude(I32x4 a) {
+  a = max(a, {wasm_i32x4_shuffle(a.v, a.v, 2, 3, 0, 1)});
+  a = max(a, {wasm_i32x4_shuffle(a.v, a.v, 1, 0, 3, 2)});
+  return wasm_f32x4_extract_lane(a.v, 0);
+}
 
 /// The first lane beside a zero.
 inline F64x2 first_lane(F64x2 a) { return {wasm_v128_and(a.v, wasm_i64x2_const(-1, 0))}; }

@@ -103,14 +103,28 @@ TEST(LanesOfFloat, ConversionKeepsSpecialValuesAndRoundsToNearestEven) {
   }
 }
 
-TYPED_TEST(Lanes, LargerPassesOverNan) {
-  for (const TypeParam a : special_values<TypeParam>()) {
-    for (const TypeParam b : special_values<TypeParam>()) {
-      TypeParam out[4];
+TEST(LanesOfDouble, LargerPassesOverNan) {
+  for (const double a : special_values<double>()) {
+    for (const double b : special_values<double>()) {
+      double out[2];
       store(out, larger(splat(a), splat(b)));
       EXPECT_EQ(bits(out[0]), bits(b > a ? b : a)) << a << ", " << b;
       store(out, abs(splat(a)));
       EXPECT_EQ(bits(out[1]), bits(std::fabs(a)));
+    }
+  }
+}
+
+TEST(LanesOfFloat, LargestMagnitudePutsNanAboveInfinity) {
+  for (const float a : special_values<float>()) {
+    for (const float b : special_values<float>()) {
+      for (size_t place = 0; place < 4; ++place) {
+        float lanes[4] = {0, -0.0F, a, 0};
+        std::swap(lanes[2], lanes[place]);
+        const float found = largest_magnitude(max(magnitude_bits(load(lanes)), magnitude_bits(splat(b))));
+        const bool is_nan = std::isnan(a) || std::isnan(b);
+        EXPECT_EQ(bits(found), bits(is_nan ? std::nanf("") : std::max(std::fabs(a), std::fabs(b)))) << a << ", " << b;
+      }
     }
   }
 }
