@@ -40,8 +40,10 @@ class ParameterBlocks {
   /// The largest magnitude among the first n elements; NaN counts as larger than infinity. Float32 only.
   [[nodiscard]] float largest(size_t n) {
     simd::I32x4 found[4] = {};
-    for (size_t i = 0; i < (step_ == 0 ? 1 : n); i += kBlock) {
-      const size_t size = n - i < kBlock ? n - i : kBlock;
+    const size_t end = step_ == 0 ? 1 : n;
+    const size_t piece = direct_ != nullptr ? end : kBlock;
+    for (size_t i = 0; i < end; i += piece) {
+      const size_t size = end - i < piece ? end - i : piece;
       const float* block = at(i, size);
       size_t j = 0;
       LAYERNORM_ROLLED
