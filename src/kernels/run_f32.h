@@ -61,9 +61,12 @@ struct SumsF32 {
   void flush(const ChainsF32& chains) {
     using namespace simd;
     if constexpr (kSum == Sum::kPlain) {
-      const F32x4 sum = (chains.d[0] + chains.d[1]) + (chains.d[2] + chains.d[3]);
-      d_low = d_low + promote_low(sum);
-      d_high = d_high + promote_high(sum);
+      // Each pair by itself: the larger the float32 sums, the more they round.
+      for (size_t chain = 0; chain < kChains; chain += 2) {
+        const F32x4 sum = chains.d[chain] + chains.d[chain + 1];
+        d_low = d_low + promote_low(sum);
+        d_high = d_high + promote_high(sum);
+      }
     }
     const F32x4 sum = (chains.square[0] + chains.square[1]) + (chains.square[2] + chains.square[3]);
     square_low = square_low + promote_low(sum);

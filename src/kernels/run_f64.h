@@ -117,58 +117,89 @@ class RunF64 {
   [[gnu::noinline]] void add(const double* x, size_t n) {
     using namespace simd;
     const F64x2 scales = splat(scale_);
-    if (pass_ == Pass::kSurvey) {
-      const auto survey = [&](F64x2 v) {
-        largest_ = larger(largest_, abs(v));
-        if constexpr (kCentered) sum_.add(v * scales);
-      };
-      const double* end = x + n / 2 * 2;
-      for (; x != end; x += F64x2::kLanes) survey(load(x));
-      if (n % 2 != 0) survey(load_partial(x, 1, 0.0));
-      return;
-    }
     const F64x2 high = splat(mean_.high);
     const F64x2 low = splat(mean_.low);
-    const auto deviation = [&](F64x2 v) {
-      v = v * scales;
-      return kCentered ? (v - high) - low : v;
-    };
-    const double* end = x + n / 2 * 2;
-    for (; x != end; x += F64x2::kLanes) {
-      const F64x2 d = deviation(load(x));
-      square_.add(d * d);
-    }
-    if (n % 2 != 0) {
-      const F64x2 d = first_lane(deviation(load_partial(x, 1, 0.0)));
-      square_.add(d * d);
+    switch (pass_) {
+      case Pass::kSurvey:
+        each_vector(x, n, [&](F64x2 v, auto only_values) {
+          largest_ = larger(largest_, abs(v));
+          if constexpr (kCentered) sum_.add(only_values(v * scales));
+        });
+        break;
+      case Pass::kRefine:
+        each_vector(x, n, [&](F64x2 v, auto only_values) { sum_.add(only_values(v * scales - high)); });
+        break;
+      case Pass::kSquares:
+      case Pass::kSquaresAgain:
+        each_vector(x, n, [&](F64x2 v, auto only_values) {
+          v = v * scales;
+          const F64x2 d = only_values(kCentered ? (v - high) - low : v);
+          square_.add(d * d);
+        });
+        break;
     }
   }
 
   /// Whether the values are needed once more. When not, normalizer() stands.
   [[gnu::noinline]] bool next_pass() {
     const auto count = static_cast<double>(size_);
-    if (pass_ == Pass::kSquares) {
-      accept(square_.total().high / count);
-      return false;
+    switch (pass_) {
+      case Pass::kSurvey: {
+        const double wanted = wanted_scale();
+        if (wanted != scale_) {
+          scale_ = wanted;
+          sum_ = {};
+          if (kCentered) return true;  // the sum may have overflowed
+        }
+        const TwoPart total = sum_.total();
+        const double high = total.high / count;
+        const TwoPart back = exact_product(high, count);
+        set_mean(high, ((total.high - back.high) - back.low + total.low) / count);
+        pass_ = Pass::kSquares;
+        return true;
+      }
+      case Pass::kSquares: {
+        const double variance = square_.total().high / count;
+        // Where values differ in their last bits only, a sum of the values is too coarse, and one of differences exact.
+        if (kCentered && variance > 0 && variance < 0x1p-70 * mean_.high * mean_.high) {
+          sum_ = {};
+          square_ = {};
+          pass_ = Pass::kRefine;
+          return true;
+        }
+        accept(variance);
+        return false;
+      }
+      case Pass::kRefine:
+        set_mean(mean_.high, sum_.total().high / count);
+        pass_ = Pass::kSquaresAgain;
+        return true;
+      case Pass::kSquaresAgain:
+        accept(square_.total().high / count);
+        return false;
     }
-    const double wanted = wanted_scale();
-    if (wanted != scale_) {
-      scale_ = wanted;
-      sum_ = {};
-      if (kCentered) return true;  // the sum may have overflowed
-    }
-    const TwoPart total = sum_.total();
-    mean_.high = total.high / count;
-    const TwoPart back = exact_product(mean_.high, count);
-    mean_.low = ((total.high - back.high) - back.low + total.low) / count;
-    pass_ = Pass::kSquares;
-    return true;
+    return false;
   }
 
   [[nodiscard]] const NormalizerF64& normalizer() const { return normalizer_; }
 
  private:
-  enum class Pass : uint8_t { kSurvey, kSquares };
+  enum class Pass : uint8_t { kSurvey, kSquares, kRefine, kSquaresAgain };
+
+  // Calls visit(vector, only_values) for each vector; a lone last value stands beside a zero, and only_values keeps
+  // what is made of it from what is made of the zero.
+  template <class Visit>
+  static void each_vector(const double* x, size_t n, const Visit& visit) {
+    using namespace simd;
+    for (const double* end = x + n / 2 * 2; x != end; x += F64x2::kLanes) visit(load(x), [](F64x2 v) { return v; });
+    if (n % 2 != 0) visit(load_partial(x, 1, 0.0), [](F64x2 v) { return first_lane(v); });
+  }
+
+  // The nearest float64 and the rest.
+  void set_mean(double high, double low) {
+    mean_.high = high + low;
+    mean_.low = low - (mean_.high - high);
+  }
 
   // Between these magnitudes squares neither overflow nor vanish, not even those of the last bits of a value.
   [[nodiscard]] double wanted_scale() const {
