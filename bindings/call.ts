@@ -1,0 +1,20 @@
+// A call of an operation: read, check, run, form the result.
+import { checkCall } from "./descriptor.js";
+import { backendFor, type Inlined } from "./instance.js";
+import { readOperand } from "./operands.js";
+import type { Op } from "./ops.js";
+import { readOptions } from "./options.js";
+import { formResult, makeResults } from "./results.js";
+
+// The functions' types stand in api.ts.
+// biome-ignore lint/suspicious/noExplicitAny: it is all of them
+export function call(op: Op, inlined: Inlined, x: unknown, given: unknown): any {
+  const input = readOperand(op.name, op.inputs[0]!, x);
+  const options = readOptions(op, given);
+  // From here on no code of the caller's runs.
+  const d = checkCall(op, input, options);
+  const backend = backendFor(inlined);
+  makeResults(d, backend, options.returnStats);
+  backend.run(d);
+  return formResult(d, options.out !== undefined, options.returnStats);
+}

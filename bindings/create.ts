@@ -1,0 +1,52 @@
+// Making resident tensors from values of the caller's.
+import { count, type Dims, readDims, show } from "./dims.js";
+import { copyInto } from "./dtypes.js";
+import { wrongValue } from "./errors.js";
+import { backendFor, type Inlined } from "./instance.js";
+import { type Operand, readDType, readOperand, settle } from "./operands.js";
+import { allocateTensor, type Tensor } from "./tensor.js";
+import type { DType } from "./types.js";
+import type { WasmBackend } from "./wasm_backend.js";
+
+// The results' types stand in api.ts; a Tensor<never> passes for all of them.
+
+export function zeros(inlined: Inlined, shape: unknown, dtype: unknown): Tensor<never> {
+  const dims = readDims("zeros", "shape", shape);
+  const type = dtype === undefined ? "float32" : readDType("zeros", "dtype", dtype);
+  const result = allocateTensor("zeros", backendFor(inlined), dims, type);
+  result.data.fill(0);
+  return result as Tensor<never>;
+}
+
+export function tensor(
+  inlined: Inlined,
+  data: unknown,
+  shape: unknown,
+  dtype: unknown,
+): Tensor<never> {
+  const source = readOperand("tensor", "data", data);
+  const given = shape === undefined ? undefined : readDims("tensor", "shape", shape);
+  const own = source.kind === "nested" ? "float32" : source.dtype;
+  const type = dtype === undefined ? own : readDType("tensor", "dtype", dtype);
+  settle("tensor", "data", source);
+  const dims = given ?? source.dims ?? [source.size];
+  if (count(dims) !== source.size) {
+    const expected = `${count(dims)} elements for shape ${show(dims)}`;
+    throw wrongValue("tensor", "data", expected, `${source.size}`);
+  }
+  return copyToTensor("tensor", backendFor(inlined), source, dims, type) as Tensor<never>;
+}
+
+/** A new tensor with the elements of a settled operand. */
+export function copyToTensor(
+  where: string,
+  backend: WasmBackend,
+  source: Operand,
+  dims: Dims,
+  dtype: DType,
+): Tensor {
+  const pinned = backend.pin(source);
+  const result = allocateTensor(where, backend, dims, dtype);
+  copyInto(result.data, backend.elementsOf(pinned), 0);
+  return result;
+}

@@ -1,0 +1,17 @@
+// The wasm that `layernorm` carries.
+import { alphabet, size, text } from "./generated/wasm_text.js";
+
+/** The bytes of layernorm.wasm. */
+export function inlined(): Uint8Array<ArrayBuffer> {
+  // Bytes below `single` stand as one character; the last two characters of the alphabet are prefixes of the others.
+  const single = alphabet.length - 2;
+  const values = new Uint8Array(128);
+  for (let i = 0; i < alphabet.length; i++) values[alphabet.charCodeAt(i)] = i;
+  const bytes = new Uint8Array(size);
+  for (let i = 0, at = 0; i < text.length; i++) {
+    let value = values[text.charCodeAt(i)]!;
+    if (value >= single) value = (value - single + 1) * single + values[text.charCodeAt(++i)]!;
+    bytes[at++] = value;
+  }
+  return bytes;
+}

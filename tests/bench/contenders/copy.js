@@ -1,0 +1,55 @@
+/**
+ * What the machine allows: copying the bytes of x inside wasm memory.
+ *
+ * The package's memory is not public, so these have one of their own, laid out as the package lays out resident tensors:
+ * x and y start on cache lines, and their addresses differ by one line modulo a page. Offsets that agree modulo a page
+ * would make a store wait for an unrelated load, and the ceiling would be too low.
+ */
+
+import { copyModule } from "../copy_module.js";
+
+/** @typedef {import("./contender.js").Contender} Contender */
+/** @typedef {import("./contender.js").Task} Task */
+
+const LINE = 64;
+const PAGE = 4096;
+const WASM_PAGE = 65_536;
+
+/** @param {Task} task @param {"copy" | "simd_copy"} name */
+async function prepare({ x }, name) {
+  const source = LINE;
+  const target = Math.ceil((source + x.byteLength) / PAGE) * PAGE + 2 * LINE;
+  const initial = Math.ceil((target + x.byteLength) / WASM_PAGE);
+  const memory = new WebAssembly.Memory({ initial });
+  const instance = await WebAssembly.instantiate(await WebAssembly.compile(copyModule()), {
+    bench: { memory },
+  });
+  const copy = /** @type {(target: number, source: number, bytes: number) => void} */ (
+    instance.exports[name]
+  );
+  new Float32Array(memory.buffer, source, x.length).set(x);
+  return {
+    run: () => copy(target, source, x.byteLength),
+    read: () => new Float32Array(memory.buffer, target, x.length),
+  };
+}
+
+/** @type {Contender} */
+export const memoryCopy = {
+  id: "memory.copy",
+  name: "memory.copy",
+  detail: "the same bytes copied by the wasm instruction, in a memory of its own",
+  kind: "baseline",
+  copies: true,
+  prepare: (task) => prepare(task, "copy"),
+};
+
+/** @type {Contender} */
+export const simdCopy = {
+  id: "simd-copy",
+  name: "SIMD copy loop",
+  detail: "the same bytes loaded and stored as v128, in a memory of its own",
+  kind: "baseline",
+  copies: true,
+  prepare: (task) => prepare(task, "simd_copy"),
+};

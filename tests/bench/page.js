@@ -1,0 +1,13 @@
+/** What runs in the browser: the same contenders, checks and timing as in Node. */
+
+import { CONTENDERS } from "./contenders/index.js";
+import { runSuite } from "./suite.js";
+import { FULL, QUICK } from "./timing.js";
+
+/**
+ * @param {boolean} quick
+ * @param {(done: import("./suite.js").Case) => Promise<void>} onCase
+ */
+export function runInPage(quick, onCase) {
+  return runSuite(CONTENDERS, quick ? QUICK : FULL, { onCase });
+}

@@ -1,0 +1,21 @@
+// Where the policy lets no wasm be compiled: what each way to start says, and that the page goes on.
+import * as layernorm from "../../../dist/index.js";
+import * as slim from "../../../dist/slim.js";
+import { describe, describeRejection } from "./checks.js";
+
+async function run() {
+  const url = "/dist/layernorm.wasm";
+  const bytes = await (await fetch(url)).arrayBuffer();
+  return {
+    "first call": describe(() => layernorm.layerNorm([1, 2])),
+    "second call": describe(() => layernorm.layerNorm([1, 2])),
+    zeros: describe(() => layernorm.zeros([2])),
+    "initSync()": describe(() => layernorm.initSync()),
+    "initSync(bytes)": describe(() => slim.initSync(bytes)),
+    "init()": await describeRejection(() => layernorm.init()),
+    "init({ url })": await describeRejection(() => slim.init({ url })),
+    "init({ bytes })": await describeRejection(() => slim.init({ bytes })),
+  };
+}
+
+Object.assign(globalThis, { finished: run() });

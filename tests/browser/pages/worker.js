@@ -1,0 +1,4 @@
+import * as layernorm from "../../../dist/index.js";
+import { checks } from "./checks.js";
+
+postMessage(checks(layernorm));

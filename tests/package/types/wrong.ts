@@ -1,0 +1,86 @@
+// Calls that must not compile.
+import { init, layerNorm, plan, rmsNorm, Tensor, tensor, zeros } from "layernorm";
+
+const f32 = new Float32Array(8);
+const x = zeros([2, 4]);
+
+// @ts-expect-error x is missing
+layerNorm();
+// @ts-expect-error not a kind of x
+layerNorm("1, 2, 3");
+// @ts-expect-error not a kind of x
+layerNorm(3);
+// @ts-expect-error integers are not normalized
+layerNorm(new Int32Array(8));
+// @ts-expect-error nested strings
+layerNorm([["3"]]);
+// @ts-expect-error data without dimensions
+layerNorm({ data: f32 });
+
+// @ts-expect-error options come as an object
+layerNorm(f32, [8]);
+// @ts-expect-error gamma is not the name
+layerNorm(f32, { gamma: f32 });
+// @ts-expect-error epsilon is not the name
+rmsNorm(f32, { epsilon: 1e-6 });
+// @ts-expect-error numbers are numbers
+layerNorm(f32, { eps: "1e-5" });
+// @ts-expect-error a list of numbers
+layerNorm(f32, { axes: -1 });
+// @ts-expect-error one number
+layerNorm(f32, { axis: [-1] });
+// @ts-expect-error a list of numbers
+layerNorm(f32, { shape: 8 });
+// @ts-expect-error an unknown preset
+layerNorm(f32, { preset: "caffe" });
+// @ts-expect-error a preset of rmsNorm only
+layerNorm(f32, { preset: "llama" });
+// @ts-expect-error a preset of layerNorm only
+rmsNorm(f32, { preset: "bert" });
+// @ts-expect-error a flag
+layerNorm(f32, { returnStats: 1 });
+// @ts-expect-error an integer array as weight
+layerNorm(f32, { weight: new Int8Array(8) });
+
+// @ts-expect-error out of another element type
+layerNorm(f32, { out: new Float64Array(8) });
+// @ts-expect-error out of another kind
+layerNorm(f32, { out: x });
+// @ts-expect-error out of another kind
+layerNorm(x, { out: f32 });
+// @ts-expect-error nested arrays are always new
+layerNorm([3, 5], { out: [0, 0] });
+
+// @ts-expect-error without returnStats there are no statistics
+layerNorm(f32).mean;
+// @ts-expect-error rmsNorm has no mean
+rmsNorm(f32, { returnStats: true }).mean;
+
+// @ts-expect-error an unknown operation
+plan("softmax", x);
+// @ts-expect-error a plan takes resident tensors
+plan("layerNorm", f32);
+// @ts-expect-error a plan writes to resident tensors
+plan("layerNorm", x, { out: f32 });
+// @ts-expect-error without returnStats there are no statistics
+plan("layerNorm", x).mean;
+
+// @ts-expect-error made by tensor() and zeros()
+new Tensor();
+// @ts-expect-error an unknown element type
+zeros([8], "int8");
+// @ts-expect-error dimensions are a list
+zeros(8);
+// @ts-expect-error strings are no elements
+tensor(["3"]);
+// @ts-expect-error shape is read-only
+x.shape = [8];
+// @ts-expect-error dimensions are read-only
+x.shape[0] = 8;
+// @ts-expect-error an element type is no number
+x.dtype.toFixed();
+
+// @ts-expect-error a number of threads
+init({ threads: "many" });
+// @ts-expect-error not an option
+init({ wasm: f32 });

@@ -1,0 +1,242 @@
+// The page at both widths, in both themes and languages, in real browsers: layout, accessibility, requests, size.
+// Budget: 40 s.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import en from "../../web/strings/en.js";
+import { ENGINES, launch } from "../browser/browsers.js";
+import { open, servePage, textOf } from "./open_page.js";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const BUDGET_KB = 120;
+
+/** @typedef {import("./open_page.js").Tab} Tab */
+
+const LOOKS = ["en", "ru"].flatMap((language) =>
+  [1280, 360].flatMap((width) =>
+    ["light", "dark"].map((theme) => ({ language, width, theme, settings: "" })),
+  ),
+);
+/** What could burst: the longest vectors, numbers in powers of ten, and every complaint at once. */
+const LONG = "-12345.6789,".repeat(12).slice(0, -1);
+LOOKS.push({
+  language: "ru",
+  width: 360,
+  theme: "light",
+  settings: `#x1=${LONG}&x2=1e-7,-1.2345678901234567e-100,-0.12345678901234567&x3=1e120,-2e120&weight=-1.25e-9&eps=1.3e-11`,
+});
+
+/**
+ * Latin words that the Russian page has: names, and what is typed or read as code.
+ */
+const LATIN_ALLOWED = new Set(
+  `LayerNorm RMSNorm Norm Layer Normalization RMS Root Mean Square What is Pre LN Post BERT GPT AdaIN DiT T5 PyTorch Keras
+   Flax WebAssembly SIMD JavaScript C layernorm float32 H EN RU e x y r i n x1 x2 x3`.split(/\s+/),
+);
+
+/** Run in the page: what is wider than the screen, or cut off by its own box. */
+function findOverflow() {
+  /** @type {string[]} */
+  const found = [];
+  const root = document.documentElement;
+  if (root.scrollWidth > innerWidth) found.push(`page: ${root.scrollWidth} px`);
+  for (const element of document.querySelectorAll("body *")) {
+    if (!element.checkVisibility() || element.closest(".unseen, .skip, option")) continue;
+    // What stands within a formula or a picture is judged by the whole.
+    if (element.parentElement?.closest("math, svg")) continue;
+    const { left, right, width } = element.getBoundingClientRect();
+    const name = `${element.tagName}.${element.className}: ${element.textContent?.slice(0, 40)}`;
+    if (width > 0 && (left < -0.5 || right > innerWidth + 0.5)) found.push(`off screen: ${name}`);
+    const parent = element.parentElement?.getBoundingClientRect();
+    if (element.matches("math") && parent && right > parent.right + 0.5) {
+      found.push(`beyond its box: ${name}`);
+    }
+    const clips = getComputedStyle(element).overflowX !== "visible";
+    if (clips && element.scrollWidth > element.clientWidth + 1 && !element.matches("input")) {
+      found.push(`clipped: ${name}`);
+    }
+  }
+  return found;
+}
+
+/**
+ * @param {Tab} tab
+ * @returns {Promise<string[]>} violations, one a line
+ */
+async function violations(tab) {
+  await tab.evaluate(AXE);
+  return tab.evaluate(async () => {
+    const { violations: found } = await /** @type {any} */ (globalThis).axe.run(document, {
+      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    });
+    return found.map(
+      (/** @type {any} */ { id, help, nodes }) =>
+        `${id}: ${help}\n${nodes.map((/** @type {any} */ node) => `  ${node.html}\n  ${node.failureSummary}`).join("\n")}`,
+    );
+  });
+}
+
+for (const engine of ENGINES) {
+  describe(`the page's looks in ${engine.name}`, { skip: engine.skip }, () => {
+    /** @type {import("puppeteer-core").Browser} */
+    let browser;
+    /** @type {Awaited<ReturnType<typeof servePage>>} */
+    let server;
+    before(async () => {
+      [browser, server] = await Promise.all([launch(engine), servePage()]);
+    });
+    after(async () => {
+      await browser?.close();
+      await server?.close();
+    });
+
+    for (const { language, width, theme, settings } of LOOKS) {
+      const name = `${language}, ${width} px, ${theme}${settings && ", long numbers"}`;
+      test(`fits, is accessible and says nothing to the console: ${name}`, async () => {
+        const address = `${server.url}?lang=${language}${settings}`;
+        const { tab, messages, requests } = await open(browser, address, { width });
+        await tab.click(`.themes label:has([value="${theme}"])`);
+        const { scheme, lang } = await tab.evaluate(() => ({
+          scheme: getComputedStyle(document.documentElement).colorScheme,
+          lang: document.documentElement.lang,
+        }));
+        assert.deepEqual({ scheme, lang }, { scheme: theme, lang: language });
+        assert.deepEqual(await tab.evaluate(findOverflow), []);
+        assert.deepEqual(await violations(tab), []);
+        assert.deepEqual(messages, []);
+        assert.deepEqual(
+          requests.filter((request) => !request.startsWith(server.url)),
+          [],
+        );
+        await tab.close();
+      });
+    }
+
+    test("has no word of English in the Russian page, its labels and its complaints", async () => {
+      const { tab } = await open(browser, `${server.url}?lang=ru`);
+      const texts = await tab.evaluate(() => {
+        const skipped = "code, script, style, noscript, [lang=en], math";
+        const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+        const found = [document.title];
+        while (walker.nextNode()) {
+          if (!walker.currentNode.parentElement?.closest(skipped)) {
+            found.push(walker.currentNode.textContent ?? "");
+          }
+        }
+        for (const element of document.querySelectorAll("[aria-label], [content], [title]")) {
+          if (element.closest("[lang=en], [http-equiv], [name=viewport], [name=color-scheme]"))
+            continue;
+          for (const attribute of ["aria-label", "content", "title"]) {
+            found.push(element.getAttribute(attribute) ?? "");
+          }
+        }
+        return found;
+      });
+      const words = texts.join(" ").match(/[A-Za-z][A-Za-z0-9]*/g) ?? [];
+      assert.deepEqual(
+        [...new Set(words)].filter((word) => !LATIN_ALLOWED.has(word)),
+        [],
+      );
+      assert.match(await textOf(tab, "h1"), /Нормализация/);
+      await tab.close();
+    });
+
+    test("works by keyboard: the skip link comes first, and focus is always seen", async () => {
+      const { tab } = await open(browser, `${server.url}?lang=en`);
+      await tab.keyboard.press("Tab");
+      assert.match(await tab.evaluate(() => document.activeElement?.textContent ?? ""), /^Skip/);
+      await tab.keyboard.press("Enter");
+      assert.equal(await tab.evaluate(() => document.activeElement?.id), "mean");
+      await tab.reload();
+      await tab.waitForSelector(":root[data-ready]");
+      await tab.evaluate(() => /** @type {HTMLElement} */ (document.activeElement)?.blur());
+      const seen = new Set();
+      for (let i = 0; i < 40; i++) {
+        await tab.keyboard.press("Tab");
+        const focus = await tab.evaluate(() => {
+          const element = document.activeElement;
+          if (element === null || element === document.body) return undefined;
+          // The themes' radio buttons are drawn by the words beside them.
+          const drawn = element.matches(".themes input") ? element.nextElementSibling : element;
+          const { outlineStyle, outlineWidth } = getComputedStyle(drawn ?? element);
+          const name = element.id || element.getAttribute("href") || element.textContent;
+          return { name, outline: outlineStyle === "none" ? 0 : Number.parseFloat(outlineWidth) };
+        });
+        if (focus === undefined) break;
+        seen.add(focus.name);
+        assert.ok(focus.outline >= 2, `${focus.name} has focus and no outline`);
+      }
+      for (const id of ["x1", "x2", "x3", "weight", "bias", "eps", "eps-slider", "measure"]) {
+        assert.ok(seen.has(id), `${id} is not reached: ${[...seen].join(", ")}`);
+      }
+      await tab.close();
+    });
+  });
+}
+
+test("the page has its text and formulas before the script has run", async () => {
+  const server = await servePage();
+  const html = await (await fetch(server.url)).text();
+  await server.close();
+  for (const key of ["heading", "lede", "pending", "meanText", "t5Right"]) {
+    assert.ok(html.includes(en[key] ?? key), key);
+  }
+  assert.ok(!html.includes("…</"), "a placeholder is left");
+  assert.equal(html.match(/<math/g)?.length, 6);
+  assert.doesNotMatch(html, / style=/);
+});
+
+test("the page follows the system's theme, and moves nothing if that is asked", async (t) => {
+  const [chromium] = ENGINES;
+  if (chromium === undefined || chromium.skip) return t.skip("chromium is not installed");
+  const [browser, server] = await Promise.all([launch(chromium), servePage()]);
+  try {
+    const { tab } = await open(browser, `${server.url}?lang=en`);
+    const look = () =>
+      tab.evaluate(() => ({
+        background: getComputedStyle(document.body).backgroundColor,
+        scroll: getComputedStyle(document.documentElement).scrollBehavior,
+      }));
+    await tab.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }]);
+    assert.deepEqual(await look(), { background: "rgb(20, 23, 28)", scroll: "smooth" });
+    await tab.emulateMediaFeatures([
+      { name: "prefers-color-scheme", value: "light" },
+      { name: "prefers-reduced-motion", value: "reduce" },
+    ]);
+    assert.deepEqual(await look(), { background: "rgb(253, 253, 251)", scroll: "auto" });
+  } finally {
+    await browser.close();
+    await server.close();
+  }
+});
+
+test(`the page's first view is below ${BUDGET_KB} KB`, async (t) => {
+  const engine = ENGINES.find(({ skip }) => !skip);
+  if (engine === undefined) return t.skip("no browser is installed");
+  const [browser, server] = await Promise.all([launch(engine), servePage()]);
+  try {
+    for (const language of ["en", "ru"]) {
+      const { tab, requests } = await open(browser, `${server.url}?lang=${language}`);
+      await tab.close();
+      let total = 0;
+      const parts = [];
+      for (const address of new Set(requests)) {
+        const bytes = Buffer.from(await (await fetch(address)).arrayBuffer());
+        // Fonts are compressed already: a server sends them as they are.
+        const size = address.endsWith(".woff2")
+          ? bytes.length
+          : gzipSync(bytes, { level: 9 }).length;
+        total += size;
+        parts.push(`${new URL(address).pathname} ${(size / 1024).toFixed(1)}`);
+      }
+      t.diagnostic(`${language}: ${(total / 1024).toFixed(1)} KB gzip (${parts.join(", ")})`);
+      assert.ok(total < BUDGET_KB * 1024, `${total} bytes: ${parts.join(", ")}`);
+    }
+  } finally {
+    await browser.close();
+    await server.close();
+  }
+});

@@ -1,0 +1,156 @@
+// The built page in a real browser, and its numbers as it shows them.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buildWeb } from "../../tools/build_web.js";
+import { serve } from "../../tools/serve.js";
+
+/** @typedef {import("puppeteer-core").Page} Tab */
+
+/**
+ * @typedef {object} Opened
+ * @property {Tab} tab
+ * @property {string[]} messages of the console, and uncaught errors
+ * @property {string[]} requests every address asked for
+ */
+
+/**
+ * The page, built for the calling test file alone, on a server of its own.
+ *
+ * @param {Record<string, string>} [headers]
+ */
+export async function servePage(headers) {
+  const folder = await mkdtemp(join(tmpdir(), "layernorm-page-"));
+  await buildWeb({ output: folder, log: () => {} });
+  const { url, close } = await serve({ folder, port: 0, headers });
+  return {
+    url,
+    folder,
+    close: async () => {
+      await close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/**
+ * @param {import("puppeteer-core").Browser} browser
+ * @param {string} url
+ * @param {{ width?: number, until?: string, prepare?: (tab: Tab) => Promise<unknown> }} [options] until: what tells that it is there
+ * @returns {Promise<Opened>}
+ */
+export async function open(
+  browser,
+  url,
+  { width = 1280, until = ":root[data-ready]", prepare = async () => {} } = {},
+) {
+  const tab = await browser.newPage();
+  /** @type {string[]} */
+  const messages = [];
+  /** @type {string[]} */
+  const requests = [];
+  tab.on("console", (message) => messages.push(`${message.type()}: ${message.text()}`));
+  tab.on("pageerror", (error) => messages.push(String(error)));
+  tab.on("request", (request) => requests.push(request.url()));
+  await tab.setViewport({ width, height: 800 });
+  await prepare(tab);
+  await tab.goto(url);
+  await tab.waitForSelector(until, { timeout: 20_000 });
+  await tab.evaluate(async () => {
+    await document.fonts.ready;
+    // Pictures are drawn for their width one frame later.
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  });
+  return { tab, messages, requests };
+}
+
+/**
+ * Types into a field in place of what is there.
+ *
+ * @param {Tab} tab
+ * @param {string} id
+ * @param {string} text
+ */
+export async function fill(tab, id, text) {
+  await tab.focus(`#${id}`);
+  await tab.$eval(`#${id}`, (field) => /** @type {HTMLInputElement} */ (field).select());
+  await tab.keyboard.type(text);
+}
+
+/**
+ * @param {Tab} tab
+ * @param {string} selector
+ * @returns {Promise<string>} its text, or "" where there is nothing to see
+ */
+export function textOf(tab, selector) {
+  return tab.$eval(selector, (element) => (element.checkVisibility() ? element.textContent : ""));
+}
+
+/**
+ * @typedef {object} ShownWork what the page shows of one vector, as numbers and the decimals they have
+ * @property {ShownNumber[]} mean
+ * @property {ShownNumber[]} variance
+ * @property {ShownNumber[]} normalized
+ * @property {ShownNumber[]} scaled
+ * @property {ShownNumber[]} meanSquare
+ * @property {ShownNumber[]} rms
+ * @property {ShownNumber[]} rmsNormalized
+ * @property {ShownNumber[]} rmsScaled
+ */
+/** @typedef {{ value: number, decimals: number, hasPower: boolean, text: string }} ShownNumber */
+
+/** Where each part stands: the step, and the line's name in it. */
+const PARTS = {
+  mean: ["mean", "mean"],
+  variance: ["variance", "variance"],
+  normalized: ["normalize", "normalized"],
+  scaled: ["scale", "scaled"],
+  meanSquare: ["rms", "mean-square"],
+  rms: ["rms", "rms"],
+  rmsNormalized: ["rms", "normalized"],
+  rmsScaled: ["rms", "scaled"],
+};
+
+/**
+ * @param {Tab} tab
+ * @returns {Promise<ShownWork[]>} for each vector
+ */
+export async function shownWorks(tab) {
+  const texts = await tab.evaluate((parts) => {
+    const rows = [...document.querySelectorAll('[data-working="mean"] .row')];
+    return rows.map((_, k) =>
+      parts.map(([step, result]) => {
+        const row = document.querySelectorAll(`[data-working="${step}"] .row`)[k];
+        const line = row?.querySelector(`[data-result="${result}"]`);
+        if (!line?.checkVisibility()) return "";
+        const copy = /** @type {Element} */ (line.cloneNode(true));
+        for (const power of copy.querySelectorAll("msup")) power.lastElementChild?.prepend("^");
+        return copy.textContent;
+      }),
+    );
+  }, Object.values(PARTS));
+  return texts.map((row) => {
+    const parts = Object.keys(PARTS).map((name, i) => [name, numbersOf(row[i] ?? "")]);
+    return Object.fromEntries(parts);
+  });
+}
+
+/**
+ * The numbers after the last "=" or "≈".
+ *
+ * @param {string} text
+ * @returns {ShownNumber[]}
+ */
+export function numbersOf(text) {
+  const result = text.split(/[=≈]/).at(-1) ?? "";
+  return (result.match(/−?\d+(?:[.,]\d+)?(?:⋅10\^−?\d+)?/g) ?? []).map((shown) => {
+    const [mantissa = "", exponent] = shown.replace(",", ".").replaceAll("−", "-").split("⋅10^");
+    return {
+      value: Number(exponent === undefined ? mantissa : `${mantissa}e${exponent}`),
+      decimals: mantissa.split(".")[1]?.length ?? 0,
+      hasPower: exponent !== undefined,
+      text: shown,
+    };
+  });
+}

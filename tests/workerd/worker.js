@@ -1,0 +1,33 @@
+// A Cloudflare Worker: layernorm/slim with the wasm as a module, for this runtime compiles no bytes.
+
+import * as layernorm from "../../dist/index.js";
+// @ts-expect-error: the runtime makes a WebAssembly.Module of it.
+import wasm from "../../dist/layernorm.wasm";
+import { init, initSync, layerNorm, plan, rmsNorm, tensor, zeros } from "../../dist/slim.js";
+import { checks, describe, describeRejection } from "../browser/pages/checks.js";
+import { hashCases } from "../js/hash_cases.js";
+
+export default {
+  /** @param {{ url: string }} request */
+  async fetch({ url }) {
+    /** @type {Record<string, () => unknown>} */
+    const replies = {
+      // Before initSync: the default entry can only say what to do.
+      "/blocked": async () => ({
+        "first call": describe(() => layernorm.layerNorm([1, 2])),
+        "init()": await describeRejection(() => layernorm.init()),
+        "slim's first call": describe(() => layerNorm([1, 2])),
+      }),
+      "/init": async () => {
+        const result = url.includes("sync") ? initSync(wasm) : await init({ module: wasm });
+        return { result, checks: checks({ layerNorm, rmsNorm, plan, tensor, zeros }) };
+      },
+      // All entries share the instance.
+      "/default": () => checks(layernorm),
+      "/hashes": () => hashCases({ layerNorm, rmsNorm }),
+      "/dispose": () => layernorm.dispose(),
+    };
+    const reply = await replies[new URL(url).pathname]?.();
+    return Response.json(reply ?? null);
+  },
+};

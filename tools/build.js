@@ -1,0 +1,238 @@
+// `npm run build`: compiles the core to wasm, and bindings/ to dist/. What is up to date is not built again.
+
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build as bundle } from "esbuild";
+import { minify } from "terser";
+import { ensureEmscripten, run, SetupError } from "./emscripten.js";
+
+/** @typedef {import("./emscripten.js").Emscripten} Emscripten */
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const BIN = join(ROOT, "node_modules", ".bin");
+const WASM = join(ROOT, "build", "wasm");
+const GENERATED = join(ROOT, "bindings", "generated");
+const DIST = join(ROOT, "dist");
+
+/**
+ * Builds the package.
+ *
+ * @param {{ log?: (line: string) => void }} [options]
+ * @throws {SetupError} if a step fails
+ */
+export async function build({ log = console.log } = {}) {
+  await buildWasm(log);
+  await generate();
+  await compile();
+  log(`Built ${DIST}`);
+}
+
+/** @param {(line: string) => void} log */
+async function buildWasm(log) {
+  const emscripten = await ensureEmscripten({ log });
+  const options = {
+    cwd: ROOT,
+    // --emit-tsd runs tsc.
+    env: {
+      ...emscripten.env,
+      PATH: [BIN, emscripten.env.PATH ?? process.env.PATH].join(delimiter),
+    },
+    onLine: log,
+  };
+  if (!(await isConfiguredFor(emscripten))) {
+    await run(emscripten.emcmake, ["cmake", "--fresh", "--preset", "wasm"], options);
+  }
+  await run("cmake", ["--build", "--preset", "wasm", "--target", "layernorm_wasm"], options);
+}
+
+/** @param {Emscripten} emscripten */
+async function isConfiguredFor({ emxx }) {
+  if (!existsSync(join(WASM, "build.ninja"))) return false;
+  const cache = await readFile(join(WASM, "CMakeCache.txt"), "utf8");
+  return cache.includes(`CMAKE_TOOLCHAIN_FILE:UNINITIALIZED=${dirname(emxx)}`);
+}
+
+/** Writes bindings/generated/ and dist's binary from what Emscripten made. */
+async function generate() {
+  const read = (/** @type {string} */ name) => readFile(join(WASM, name));
+  const [glue, binary, types] = await Promise.all([
+    read("layernorm_raw.js"),
+    read("layernorm_raw.wasm"),
+    read("layernorm_raw.d.ts"),
+  ]);
+  const id = createHash("sha256").update(glue).update(binary).digest("hex").slice(0, 12);
+  const wasm = Buffer.concat([binary, customSection("layernorm", id)]);
+  await mkdir(GENERATED, { recursive: true });
+  const files = {
+    "glue.js": `${await patchGlue(glue.toString())}\nexport const buildId = "${id}";\n`,
+    "glue.d.ts": GLUE_TYPES,
+    "raw.d.ts": types,
+    "layernorm.wasm": wasm,
+    "wasm_text.js": textModule(wasm),
+    "wasm_text.d.ts": TEXT_TYPES,
+  };
+  await Promise.all(
+    Object.entries(files).map(([name, content]) => writeFile(join(GENERATED, name), content)),
+  );
+}
+
+const GLUE_TYPES = `import type { MainModule } from "./raw.js";
+
+export declare const buildId: string;
+/** One instance's glue: imports for the binary, and what makes the raw module of its instance. */
+export default function createGlue(): {
+  readonly imports: WebAssembly.Imports;
+  start(instance: WebAssembly.Instance): MainModule & { readonly wasmMemory: WebAssembly.Memory };
+};
+`;
+
+const TEXT_TYPES = `/** \`size\` bytes: see bindings/inlined.ts for how they are read. */
+export declare const alphabet: string;
+export declare const size: number;
+export declare const text: string;
+`;
+
+/**
+ * The binary as text: a low byte is one character, any other one of two prefixes and a character. It is printable ASCII
+ * that strings, templates and HTML leave alone, and after gzip it is no larger than the binary (base64 is half as large
+ * again, since it hides where bytes begin).
+ *
+ * @param {Uint8Array} bytes
+ */
+function textModule(bytes) {
+  const codes = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i));
+  const alphabet = codes.filter((code) => !'"\\`$<'.includes(code));
+  const single = alphabet.length - 2;
+  let text = "";
+  for (const byte of bytes) {
+    const prefix = Math.floor(byte / single) - 1;
+    text += prefix < 0 ? alphabet[byte] : alphabet[single + prefix] + alphabet[byte % single];
+  }
+  const { length } = bytes;
+  return `export const alphabet = "${alphabet.join("")}";\nexport const size = ${length};\nexport const text = "${text}";\n`;
+}
+
+/**
+ * A wasm section that engines skip: the mark by which binary and glue know each other.
+ *
+ * @param {string} name
+ * @param {string} text
+ */
+function customSection(name, text) {
+  const content = Buffer.from(`${String.fromCharCode(name.length)}${name}${text}`, "latin1");
+  if (content.length > 127) throw new Error("the section's length does not fit in one byte");
+  return Buffer.concat([Buffer.from([0, content.length]), content]);
+}
+
+/**
+ * Emscripten's glue finds, compiles and instantiates by itself, behind a promise. These edits let our code do it, and take
+ * out what names files or Node's modules; terser then drops what is not reached any more.
+ *
+ * @param {string} glue
+ */
+async function patchGlue(glue) {
+  const empty = "";
+  /** @type {[string | RegExp, string][]} */
+  const edits = [
+    ["async function Module(moduleArg={})", "function Module(moduleArg={})"],
+    ["var _scriptName=import.meta.url;", empty],
+    ['try{scriptDirectory=new URL(".",_scriptName).href}catch{}', empty],
+    ["function createWasm(){", "function createWasm(instance){"],
+    [
+      /var info=getWasmImports\(\);var instantiateWasm=.*?return receiveInstance\(result\[0\]\)/,
+      "return receiveInstance(instance)",
+    ],
+    [
+      /wasmExports=createWasm\(\);await run\(\);\s*;return Module/,
+      'Module["imports"]=getWasmImports();' +
+        'Module["start"]=instance=>{wasmExports=createWasm(instance);initRuntime();return Module};return Module',
+    ],
+    // With 4 GB of memory Embind wraps every function for the sake of pointers that come back, at 25 ns a call: who calls
+    // `allocate` and `create_call` does that (>>> 0).
+    ['if(signature.includes("p")){return getDynCaller(signature,rawFunction,isAsync)}', empty],
+    // Options of Emscripten's that its user would pass.
+    [/\{if\(Module\["noExitRuntime"\]\).*?preInit\.shift\(\)\(\)\}\}\}/, empty],
+    // Types that no function of ours takes or returns.
+    ...["bigint", "emval", "memory_view", "std_string", "std_wstring"].map(
+      (type) => /** @type {[string, string]} */ ([`:__embind_register_${type},`, ":()=>{},"]),
+    ),
+  ];
+  let text = glue;
+  for (const [pattern, replacement] of edits) {
+    const parts = text.split(pattern);
+    if (parts.length !== 2) {
+      throw new SetupError(
+        `Emscripten's glue has another form than tools/build.js expects: ${pattern} matches ${parts.length - 1} times.`,
+      );
+    }
+    text = parts.join(replacement);
+  }
+  const { code } = await minify(text, { module: true, compress: { passes: 3 } });
+  const leftover = /import\.meta|new URL|fetch\(|new Function|\beval\(/.exec(code ?? "");
+  if (!code || leftover) throw new SetupError(`Emscripten's glue still has ${leftover?.[0]}.`);
+  return code;
+}
+
+/** Compiles bindings/ to dist/: one file for each entry, a shared one for what they have in common, and the types. */
+async function compile() {
+  await rm(DIST, { recursive: true, force: true });
+  const entries = await publicEntries();
+  await Promise.all([
+    bundle({
+      entryPoints: entries.map((name) => join(ROOT, "bindings", `${name}.ts`)),
+      outdir: DIST,
+      bundle: true,
+      splitting: true,
+      minify: true,
+      format: "esm",
+      target: "es2022",
+      logLevel: "warning",
+    }),
+    run(join(BIN, "tsc"), ["-p", "tsconfig.json", "--emitDeclarationOnly"], { cwd: ROOT }),
+  ]);
+  await copyFile(join(GENERATED, "layernorm.wasm"), join(DIST, "layernorm.wasm"));
+  await removeInternalTypes(entries);
+}
+
+/** The names of the entries that are code, such as "index". */
+async function publicEntries() {
+  const { exports } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8"));
+  return Object.values(exports)
+    .filter((entry) => entry.types !== undefined)
+    .map((entry) => basename(entry.default, ".js"));
+}
+
+/**
+ * Removes the declarations that no entry's declarations lead to.
+ *
+ * @param {string[]} entries
+ */
+async function removeInternalTypes(entries) {
+  const queue = entries.map((name) => join(DIST, `${name}.d.ts`));
+  const reached = new Set(queue);
+  for (const path of queue) {
+    const text = await readFile(path, "utf8");
+    for (const [, target] of text.matchAll(/(?:from |import\()"(\.[^"]+)\.js"/g)) {
+      const next = join(dirname(path), `${target}.d.ts`);
+      if (reached.has(next)) continue;
+      reached.add(next);
+      queue.push(next);
+    }
+  }
+  const files = await readdir(DIST, { recursive: true });
+  const internal = files.filter((name) => name.endsWith(".d.ts") && !reached.has(join(DIST, name)));
+  await Promise.all(internal.map((name) => rm(join(DIST, name))));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    await build();
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error;
+    console.error(error.message);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,217 @@
+// Builds the demo page into dist/web: static files that any server serves, from any path, without a network.
+
+import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import subsetFont from "subset-font";
+import temml from "temml";
+import { FORMULAS, PIECES } from "../web/formulas.js";
+import en from "../web/strings/en.js";
+import ru from "../web/strings/ru.js";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const WEB = join(ROOT, "web");
+const OUTPUT = join(ROOT, "dist", "web");
+
+/** Digits, signs and letters of formulas, beside what stands in the formulas themselves. */
+const MATH_CHARACTERS = "0123456789.,;+−-=≈⋅()[]√∞";
+const ASCII = String.fromCharCode(...Array.from({ length: 95 }, (_, i) => 32 + i));
+
+/**
+ * The page's fonts, each cut down to the characters that the page has.
+ *
+ * @type {{ name: string, has: RegExp }[]}
+ */
+const TEXT_FONTS = [
+  { name: "latin", has: /[\0-\u024f\u2000-\u22ff]/ },
+  { name: "greek", has: /[\u0370-\u03ff]/ },
+  { name: "cyrillic", has: /[\u0400-\u04ff]/ },
+];
+
+/**
+ * Builds the page from web/ and the built package.
+ *
+ * @param {{ log?: (line: string) => void, output?: string }} [options]
+ * @returns {Promise<string>} the folder
+ */
+export async function buildWeb({ log = console.log, output = OUTPUT } = {}) {
+  log("Building the page");
+  await rm(output, { recursive: true, force: true });
+  await mkdir(join(output, "fonts"), { recursive: true });
+  const html = fillPage(await readFile(join(WEB, "index.html"), "utf8"));
+  await Promise.all([
+    writeFile(join(output, "index.html"), html),
+    bundle(output),
+    writeFonts(html, join(output, "fonts")),
+  ]);
+  return output;
+}
+
+/** @param {string} output */
+async function bundle(output) {
+  const { version } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8"));
+  await build({
+    entryPoints: ["main.js", "early.js", "styles.css", "icon.svg"].map((name) => join(WEB, name)),
+    outdir: output,
+    bundle: true,
+    minify: true,
+    format: "esm",
+    target: ["chrome123", "firefox120", "safari17.5"],
+    loader: { ".svg": "copy" },
+    external: ["fonts/*"],
+    define: { PACKAGE_VERSION: JSON.stringify(version) },
+    legalComments: "none",
+    logLevel: "warning",
+    plugins: [typesetPieces],
+  });
+}
+
+/**
+ * "layernorm:pieces": every piece of a formula, cut at its slots: MathML, slot, MathML, slot, ...
+ *
+ * @type {import("esbuild").Plugin}
+ */
+const typesetPieces = {
+  name: "typeset-pieces",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^layernorm:pieces$/ }, ({ path }) => ({ path, namespace: "pieces" }));
+    onLoad({ filter: /./, namespace: "pieces" }, () => ({
+      contents: JSON.stringify(
+        Object.fromEntries(Object.entries(PIECES).map(([name, latex]) => [name, cut(latex)])),
+      ),
+      loader: "json",
+    }));
+  },
+};
+
+/** @param {string} latex */
+function cut(latex) {
+  const mathml = typeset(latex.replace(/@(\w+)@/g, "{\\text{@$1@}}"), false);
+  return mathml.replace(/^<math[^>]*>|<\/math>$/g, "").split(/<mtext>@(\w+)@<\/mtext>/);
+}
+
+/**
+ * @param {string} latex
+ * @param {boolean} displayMode
+ */
+function typeset(latex, displayMode) {
+  // The page's Content-Security-Policy has no inline styles: styles.css has what Temml's say.
+  return temml
+    .renderToString(latex, { displayMode, throwOnError: true })
+    .replace(/ style="[^"]*"/g, "");
+}
+
+/**
+ * The page in English, with its formulas: what shows before the script has run.
+ *
+ * @param {string} template
+ */
+function fillPage(template) {
+  const page = template
+    .replace(/(<li data-erratum="(\w+)">)/g, (_, tag, name) => tag + erratum(name))
+    .replace(/data-formula="(\w+)">/g, (tag, name) => tag + typeset(lookUp(FORMULAS, name), true));
+  return fillStrings(page);
+}
+
+/** @param {string} name */
+function erratum(name) {
+  return [
+    `<p class="where"><span data-t="${name}Where"></span></p>`,
+    `<p class="says"><b data-t="says"></b> <span data-t="${name}Says"></span></p>`,
+    `<p class="right"><b data-t="right"></b> <span data-t="${name}Right"></span></p>`,
+  ].join("");
+}
+
+/** @param {string} page */
+function fillStrings(page) {
+  return page
+    .replace(
+      /data-t="(\w+)"([^>]*)>…?/g,
+      (_, key, rest) => `data-t="${key}"${rest}>${lookUp(en, key)}`,
+    )
+    .replace(
+      /data-t-([a-z-]+)="(\w+)"/g,
+      (attribute, name, key) => `${attribute} ${name}="${lookUp(en, key)}"`,
+    );
+}
+
+/**
+ * @param {Record<string, string>} table
+ * @param {string} name
+ */
+function lookUp(table, name) {
+  const found = table[name];
+  if (found === undefined) throw new Error(`index.html names "${name}", which there is not`);
+  return found;
+}
+
+/**
+ * @param {string} html
+ * @param {string} folder
+ */
+async function writeFonts(html, folder) {
+  const text = [html, ...Object.values(en), ...Object.values(ru), ASCII, "−·×∞«»“”’"].join("");
+  const formulas = [
+    ...Object.values(FORMULAS),
+    ...Object.values(PIECES).map((latex) => latex.replace(/@\w+@/g, "0")),
+  ].map((latex) => typeset(latex, true));
+  const variables = formulas.flatMap((mathml) => mathml.match(/(?<=<mi>).(?=<\/mi>)/gu) ?? []);
+  const math = [
+    ...formulas.map((mathml) => mathml.replace(/<[^>]*>/g, "")),
+    ...variables.map(toItalic),
+    MATH_CHARACTERS,
+  ].join("");
+  await Promise.all([
+    cutFont("@fontsource/noto-sans-math", "noto-sans-math-latin-400-normal", math, {}).then(
+      (font) => writeFile(join(folder, "math.woff2"), font),
+    ),
+    ...TEXT_FONTS.map(({ name, has }) =>
+      cutFont(
+        "@fontsource-variable/noto-sans",
+        `noto-sans-${name}-wght-normal`,
+        [...text].filter((character) => has.test(character)).join(""),
+        { variationAxes: { wght: { min: 400, max: 700 } } },
+      ).then((font) => writeFile(join(folder, `text-${name}.woff2`), font)),
+    ),
+    // The fonts' licence asks to go with them.
+    copyFile(
+      join(ROOT, "node_modules", "@fontsource-variable", "noto-sans", "LICENSE"),
+      join(folder, "LICENSE.txt"),
+    ),
+  ]);
+}
+
+/**
+ * The character that a browser shows for a variable of one letter: MathML makes it italic.
+ *
+ * @param {string} letter
+ */
+function toItalic(letter) {
+  /** @type {[first: string, last: string, italic: number][]} */
+  const alphabets = [
+    ["A", "Z", 0x1d434],
+    ["a", "z", 0x1d44e],
+    ["α", "ω", 0x1d6fc],
+  ];
+  const alphabet = alphabets.find(([first, last]) => letter >= first && letter <= last);
+  if (alphabet === undefined) return letter;
+  return String.fromCodePoint(alphabet[2] + letter.charCodeAt(0) - alphabet[0].charCodeAt(0));
+}
+
+/**
+ * A font of a package, with those characters alone.
+ *
+ * @param {string} packageName
+ * @param {string} name
+ * @param {string} characters
+ * @param {{ variationAxes?: Record<string, { min: number, max: number }> }} options
+ * @returns {Promise<Buffer>}
+ */
+async function cutFont(packageName, name, characters, options) {
+  const font = await readFile(join(ROOT, "node_modules", packageName, "files", `${name}.woff2`));
+  const kept = [...new Set(characters)].sort().join("");
+  return subsetFont(font, kept, { targetFormat: "woff2", ...options });
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await buildWeb();

@@ -1,0 +1,161 @@
+// `npm test`: sets up, builds and checks everything, one step after the other; the first failure ends it.
+//
+//   node tools/test.js                every step
+//   node tools/test.js lint native    the named ones
+
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "./build.js";
+import { run, SetupError } from "./emscripten.js";
+import { setup } from "./setup.js";
+
+/** @typedef {import("./emscripten.js").Emscripten} Emscripten */
+/** @typedef {{ name: string, what: string, action: (emscripten: Emscripten) => Promise<unknown> }} Step */
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const BIN = join(ROOT, "node_modules", ".bin");
+
+/** @param {string} line */
+const print = (line) => console.log(line);
+
+/**
+ * @param {string} command
+ * @param {string[]} args
+ * @param {Record<string, string>} [env]
+ */
+const execute = (command, args, env = {}) =>
+  run(command, args, { cwd: ROOT, env: { ...process.env, ...env }, onLine: print });
+
+/**
+ * @param {string} folder
+ * @param {RegExp} pattern of a file's name
+ * @returns {string[]} relative paths, those in folders below included
+ */
+function filesIn(folder, pattern) {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
+    .filter((path) => pattern.test(path) && !path.includes("node_modules"))
+    .map((path) => join(folder, path))
+    .sort();
+}
+
+const cppFiles = () =>
+  ["src", "bindings", "tests/cpp"].flatMap((folder) => filesIn(folder, /\.(cc|h)$/));
+
+/** @param {string[]} folders */
+const nodeTests = (folders) =>
+  execute(process.execPath, [
+    "--test",
+    "--test-reporter=spec",
+    ...folders.flatMap((folder) => filesIn(folder, /\.test\.js$/)),
+  ]);
+
+/** @type {Step[]} */
+const STEPS = [
+  {
+    name: "format",
+    what: "clang-format and biome",
+    action: async () => {
+      await execute("clang-format", ["--dry-run", "-Werror", ...cppFiles()]);
+      await execute(join(BIN, "biome"), ["check", "--error-on-warnings", "."]);
+    },
+  },
+  {
+    name: "native",
+    what: "the core's tests, native, optimized; another project uses the library",
+    action: () => cmakeTest("release"),
+  },
+  {
+    name: "sanitize",
+    what: "the core's tests under AddressSanitizer and UndefinedBehaviorSanitizer",
+    action: () => cmakeTest("sanitize"),
+  },
+  {
+    name: "tidy",
+    what: "clang-tidy on the core",
+    action: () =>
+      execute("clang-tidy", ["--quiet", "-p", "build/release", ...filesIn("src", /\.cc$/)]),
+  },
+  {
+    name: "build",
+    what: "the package and the page",
+    action: async () => {
+      await build();
+      await execute(process.execPath, ["tools/build_web.js"]);
+    },
+  },
+  {
+    name: "types",
+    what: "TypeScript, strict, the scripts and tests included",
+    action: async () => {
+      await execute(join(BIN, "tsc"), ["--noEmit", "-p", "tsconfig.json"]);
+      await execute(join(BIN, "tsc"), ["--noEmit", "-p", "tsconfig.scripts.json"]);
+    },
+  },
+  {
+    name: "wasm",
+    what: "the core's tests as WebAssembly under Node",
+    action: async ({ env }) => {
+      await execute("cmake", ["--build", "--preset", "wasm", "--target", "layernorm_tests"], env);
+      await execute("ctest", ["--preset", "wasm"], env);
+    },
+  },
+  { name: "js", what: "the package", action: () => nodeTests(["tests/js"]) },
+  {
+    name: "package",
+    what: "the packed tarball, as users meet it",
+    action: () => nodeTests(["tests/package", "tests/workerd"]),
+  },
+  {
+    name: "browser",
+    what: "real browsers and the page",
+    action: () => nodeTests(["tests/browser", "tests/web"]),
+  },
+];
+
+/** @param {string} preset */
+async function cmakeTest(preset) {
+  await execute("cmake", ["--preset", preset, "--log-level=WARNING"]);
+  await execute("cmake", ["--build", "--preset", preset]);
+  await execute("ctest", ["--preset", preset]);
+}
+
+/** @param {number} since */
+const seconds = (since) => `${((performance.now() - since) / 1000).toFixed(0)} s`;
+
+/** @param {string[]} names */
+async function main(names) {
+  const unknown = names.filter((name) => !STEPS.some((step) => step.name === name));
+  if (unknown.length > 0) {
+    throw new SetupError(
+      `Unknown step: ${unknown.join(", ")}. There are ${STEPS.map(({ name }) => name).join(", ")}.`,
+    );
+  }
+  const start = performance.now();
+  print("== set-up");
+  const emscripten = await setup();
+  const times = [`set-up ${seconds(start)}`];
+  for (const { name, what, action } of STEPS) {
+    if (names.length > 0 && !names.includes(name)) continue;
+    print(`\n== ${name}: ${what}`);
+    const stepStart = performance.now();
+    try {
+      await action(emscripten);
+    } catch (error) {
+      throw new SetupError(
+        `\n== ${name} failed: ${error instanceof Error ? error.message : error}\n` +
+          `   Once more, this step alone: node tools/test.js ${name}`,
+      );
+    }
+    times.push(`${name} ${seconds(stepStart)}`);
+  }
+  print(`\n== passed in ${seconds(start)}: ${times.join(", ")}`);
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof SetupError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}

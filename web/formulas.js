@@ -1,0 +1,30 @@
+// Every formula of the page, in LaTeX. The build typesets them to MathML with Temml, so the page
+// carries no typesetter.
+
+/** The documents' formulas, placed by `data-formula` in index.html. */
+export const FORMULAS = {
+  mean: String.raw`\mu = \frac{1}{H} \sum_{i=1}^{H} x_i`,
+  variance: String.raw`\sigma^2 = \frac{1}{H} \sum_{i=1}^{H} (x_i - \mu)^2`,
+  normalize: String.raw`\hat{x}_i = \frac{x_i - \mu}{\sqrt{\sigma^2 + \varepsilon}}`,
+  scale: String.raw`y_i = \gamma_i \hat{x}_i + \beta_i`,
+  rms: String.raw`r = \sqrt{\frac{1}{H} \sum_{i=1}^{H} x_i^2 + \varepsilon}`,
+  rmsNormalize: String.raw`\hat{x}_i = \frac{x_i}{r}, \qquad y_i = \gamma_i \hat{x}_i + \beta_i`,
+};
+
+/** Pieces that the page fills with numbers: `@name@` is a slot, k the vector's number, n its length. */
+export const PIECES = {
+  normalizedVector: String.raw`\hat{\mathbf{x}}_{@k@} =`,
+  normalizedVectorAbout: String.raw`\hat{\mathbf{x}}_{@k@} \approx`,
+  scaledVector: String.raw`\mathbf{y}_{@k@} =`,
+  scaledVectorAbout: String.raw`\mathbf{y}_{@k@} \approx`,
+  meanLead: String.raw`\mu_{@k@} = \frac{1}{@n@} \, (`,
+  varianceLead: String.raw`\sigma^2_{@k@} = \frac{1}{@n@} \, [`,
+  meanSquareLead: String.raw`\frac{1}{@n@} \, (`,
+  squaredDeviation: "(@x@ - @mean@)^2",
+  square: "@x@^2",
+  fraction: String.raw`\frac{@sum@}{@n@}`,
+  normalized: String.raw`\frac{@x@ - @mean@}{\sqrt{@variance@ + @eps@}}`,
+  scaled: String.raw`@weight@ \cdot @normalized@ + @bias@`,
+  rms: String.raw`r_{@k@} = \sqrt{@meanSquare@ + @eps@}`,
+  rmsNormalized: String.raw`\frac{@x@}{@rms@}`,
+};

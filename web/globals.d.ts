@@ -1,0 +1,7 @@
+/** Filled in by tools/build_web.js. */
+declare const PACKAGE_VERSION: string;
+
+declare module "layernorm:pieces" {
+  const pieces: Record<keyof typeof import("./formulas.js").PIECES, string[]>;
+  export default pieces;
+}

@@ -1,0 +1,58 @@
+// The page's two languages: which one, and putting its strings in.
+
+import en from "./strings/en.js";
+import ru from "./strings/ru.js";
+
+/** @typedef {import("./numbers.js").Language} Language */
+
+/** @type {Record<Language, Record<string, string>>} */
+const STRINGS = { en, ru };
+
+/** @returns {Language} */
+export function currentLanguage() {
+  return document.documentElement.lang === "ru" ? "ru" : "en";
+}
+
+/**
+ * @param {string} key
+ * @param {Record<string, string>} [values] for `{name}`
+ */
+export function t(key, values = {}) {
+  const text = STRINGS[currentLanguage()][key];
+  if (text === undefined) throw new Error(`No string "${key}"`);
+  return tie(text).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
+}
+
+/**
+ * Russian lines do not end with a short word, nor begin with a dash.
+ *
+ * @param {string} text
+ */
+function tie(text) {
+  if (currentLanguage() !== "ru") return text;
+  return text
+    .replace(/(?<=^|[\s(«\u00a0])([а-яё]{1,2}) /gi, "$1\u00a0")
+    .replace(/ ([—%])/g, "\u00a0$1");
+}
+
+/**
+ * Puts the language's strings where the page asks for them: `data-t` for content, `data-t-<name>` for an attribute.
+ *
+ * @param {Language} language
+ * @param {Record<string, string>} values
+ */
+export function translate(language, values) {
+  const root = document.documentElement;
+  root.lang = language;
+  for (const element of document.querySelectorAll("*")) {
+    for (const { name, value } of [...element.attributes]) {
+      if (name === "data-t") element.innerHTML = t(value, values);
+      else if (name.startsWith("data-t-")) element.setAttribute(name.slice(7), t(value, values));
+    }
+  }
+  for (const link of document.querySelectorAll(".languages a")) {
+    if (link.getAttribute("lang") === language) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
+  }
+  delete root.dataset.translating;
+}

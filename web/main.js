@@ -1,0 +1,230 @@
+// The demo page: the documents' worked example with the visitor's own numbers, computed by the package.
+
+import { init } from "layernorm";
+import { Form } from "./form.js";
+import { currentLanguage, t, translate } from "./i18n.js";
+import { measure } from "./measure.js";
+import { show } from "./numbers.js";
+import { fromHash, toHash } from "./settings.js";
+import { renderSteps } from "./steps.js";
+import { numberHtml, renderPictures, renderViews, watchWidth } from "./views.js";
+import { work } from "./worked_example.js";
+
+/** @typedef {import("./numbers.js").Language} Language */
+
+/** Browsers limit how often an address may change, and a moving slider changes it often. */
+const ADDRESS_DELAY_MS = 300;
+const STRING_VALUES = { version: PACKAGE_VERSION };
+
+/** @param {string} id */
+const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+const form = new Form(changed);
+/** @type {import("./steps.js").Work[]} */
+let works = [];
+/** @type {string[]} what the address held and nobody could read */
+let unreadable = [];
+let addressTimer = 0;
+/** @type {unknown} */
+let failure;
+/** @type {ReturnType<typeof measure> | undefined} */
+let measured;
+
+start();
+
+async function start() {
+  translate(currentLanguage(), STRING_VALUES);
+  setUpTheme();
+  setUpLanguages();
+  setUpAnchors();
+  setUpPointing();
+  setUpMeasuring();
+  try {
+    await init();
+  } catch (error) {
+    fail(error);
+    return;
+  }
+  watchWidth(() => {
+    if (works.length > 0) renderPictures(works, form.settings);
+  });
+  readAddress();
+  window.addEventListener("hashchange", readAddress);
+}
+
+function readAddress() {
+  const read = fromHash(location.hash);
+  unreadable = read.unreadable;
+  form.set(read.settings);
+  if (unreadable.length > 0) {
+    element("notice").textContent = t("unreadableLink", { names: unreadable.join(", ") });
+  }
+}
+
+function changed() {
+  clearTimeout(addressTimer);
+  addressTimer = window.setTimeout(writeAddress, ADDRESS_DELAY_MS);
+  render();
+}
+
+function writeAddress() {
+  const hash = toHash(form.settings);
+  const address = new URL(location.href);
+  address.hash = hash;
+  history.replaceState(null, "", hash === "" ? address.href.replace(/#$/, "") : address.href);
+}
+
+function render() {
+  try {
+    const { settings } = form;
+    works = settings.vectors.map((vector) => work(vector, settings));
+    renderSteps(works, settings);
+    renderViews(works, settings);
+    element("pending").hidden = true;
+    document.documentElement.dataset.ready = "";
+  } catch (error) {
+    fail(error);
+  }
+}
+
+/**
+ * Says in the page's words why there are no numbers, and what the package said.
+ *
+ * @param {unknown} error
+ */
+function fail(error) {
+  failure = error;
+  works = [];
+  const message = error instanceof Error ? error.message : String(error);
+  const reasons = [t("failure")];
+  if (typeof WebAssembly !== "object") reasons.push(t("failureNoWasm"));
+  else if (/Content.Security.Policy|unsafe-eval/i.test(message)) reasons.push(t("failureCsp"));
+  const box = element("failure");
+  box.replaceChildren(
+    paragraph(reasons.join(" ")),
+    paragraph(
+      `${t("failureDetail")} `,
+      Object.assign(document.createElement("code"), { textContent: message, lang: "en" }),
+    ),
+  );
+  box.hidden = false;
+  element("pending").hidden = true;
+  document.documentElement.dataset.failed = "";
+}
+
+/** @param {(string | Node)[]} content */
+function paragraph(...content) {
+  const made = document.createElement("p");
+  made.append(...content);
+  return made;
+}
+
+function setUpLanguages() {
+  for (const link of document.querySelectorAll(".languages a")) {
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      changeLanguage(/** @type {Language} */ (link.getAttribute("lang")));
+    });
+  }
+}
+
+/** @param {Language} language */
+function changeLanguage(language) {
+  translate(language, STRING_VALUES);
+  remember("layernorm-language", language);
+  const address = new URL(location.href);
+  address.searchParams.set("lang", language);
+  history.replaceState(null, "", address);
+  if (failure !== undefined) return fail(failure);
+  form.translate();
+  showMeasured();
+  render();
+}
+
+function setUpTheme() {
+  const root = document.documentElement;
+  for (const radio of /** @type {NodeListOf<HTMLInputElement>} */ (
+    document.querySelectorAll("[name=theme]")
+  )) {
+    radio.checked = radio.value === (root.dataset.theme ?? "auto");
+    radio.addEventListener("change", () => {
+      if (radio.value === "auto") delete root.dataset.theme;
+      else root.dataset.theme = radio.value;
+      remember("layernorm-theme", radio.value);
+    });
+  }
+}
+
+/** Links within the page leave the address alone: its hash holds the settings. */
+function setUpAnchors() {
+  document.addEventListener("click", (event) => {
+    const link = event.target instanceof Element ? event.target.closest('a[href^="#"]') : null;
+    const target =
+      link === null ? null : document.getElementById(link.getAttribute("href")?.slice(1) ?? "");
+    if (target === null) return;
+    event.preventDefault();
+    target.tabIndex = -1;
+    target.focus({ preventScroll: true });
+    target.scrollIntoView();
+  });
+}
+
+/** What is pointed at lights up in every step and picture. */
+function setUpPointing() {
+  document.addEventListener("pointerover", ({ target }) => {
+    for (const lit of document.querySelectorAll(".lit")) lit.classList.remove("lit");
+    const pointed = target instanceof Element ? target.closest("[data-feature]") : null;
+    const vector = pointed?.closest(".v1, .v2, .v3")?.getAttribute("class")?.match(/v\d/)?.[0];
+    if (!pointed || vector === undefined) return;
+    const same = `.${vector} [data-feature="${pointed.getAttribute("data-feature")}"]`;
+    for (const element of document.querySelectorAll(same)) element.classList.add("lit");
+  });
+}
+
+function setUpMeasuring() {
+  const button = /** @type {HTMLButtonElement} */ (element("measure"));
+  button.addEventListener("click", () => {
+    element("measured").textContent = t("measuring");
+    // Two frames: the word is painted before the measurement keeps the page busy.
+    requestAnimationFrame(() =>
+      requestAnimationFrame(() => {
+        try {
+          measured = measure();
+          showMeasured();
+        } catch (error) {
+          fail(error);
+        }
+      }),
+    );
+  });
+}
+
+function showMeasured() {
+  if (measured === undefined) return;
+  const { rows, features, runs, layer, rms } = measured;
+  const language = currentLanguage();
+  const milliseconds = (/** @type {number} */ value) =>
+    numberHtml(show(Number(value.toPrecision(3)), language));
+  const difference = Math.round((1 - rms / layer) * 100);
+  element("measured").innerHTML = t("measured", {
+    rows: String(rows),
+    features: String(features),
+    runs: String(runs),
+    layer: milliseconds(layer),
+    rms: milliseconds(rms),
+    percent: String(Math.abs(difference)),
+    direction: t(difference >= 0 ? "less" : "more"),
+  });
+}
+
+/**
+ * @param {string} key
+ * @param {string} value
+ */
+function remember(key, value) {
+  try {
+    localStorage.setItem(key, value);
+  } catch {
+    // Storage may be forbidden; the choice then lasts as long as the page.
+  }
+}

@@ -1,0 +1,157 @@
+// The page in English. The same keys stand in ru.js; values may hold HTML, and `{name}` is filled in.
+
+/** @type {Record<string, string>} */
+export default {
+  title: "LayerNorm, step by step",
+  description:
+    "Layer normalization and RMSNorm worked through step by step with your own numbers, computed in the browser.",
+  skip: "Skip to the worked example",
+  language: "Language",
+  theme: "Theme",
+  themeAuto: "Auto",
+  themeLight: "Light",
+  themeDark: "Dark",
+
+  heading: "Layer normalization, step by step",
+  lede: "Inside a neural network, vectors of numbers pass from layer to layer, and their size drifts as they go. Layer normalization takes each vector by itself, moves its mean to 0 and its spread to 1, and then applies a scale and a shift that the network learns.",
+  invitation:
+    "Below is the whole calculation for three vectors; each number in a vector is one feature. Change any of them and follow it through.",
+  pending:
+    "The numbers appear here as soon as the page’s script has run. It needs JavaScript, a browser with WebAssembly SIMD, and a web server: it does not run from a file opened directly.",
+  noScript: "This page computes with WebAssembly, which needs JavaScript: it is switched off here.",
+  failure: "The page cannot compute, so there are no results.",
+  failureNoWasm:
+    "This browser has no WebAssembly, or it is switched off. The package needs it, with SIMD, as browsers have had it since 2023.",
+  failureCsp:
+    "A Content-Security-Policy of this site forbids WebAssembly. It has to allow 'wasm-unsafe-eval' in script-src.",
+  failureDetail: "The error:",
+
+  settings: "Your numbers",
+  vectors: "Vectors",
+  vectorsHint: "Numbers separated by commas or spaces, up to 12 in each.",
+  vectorLabel: "Vector",
+  parameters: "Parameters",
+  weight: "weight",
+  bias: "bias",
+  parameterHint: "One number, or one for each feature.",
+  eps: "eps",
+  epsSlider: "eps on a logarithmic scale",
+  examples: "Try",
+  exampleDocuments: "The documents’ example",
+  exampleConstant: "Nearly equal numbers",
+  exampleFar: "Far from zero",
+  exampleOutlier: "One outlier",
+  resultLabel: "Result",
+  keptResult: "A field cannot be read. The results below are the last good ones.",
+  unreadableLink:
+    "The address holds settings that cannot be read: {names}. The example’s stand in.",
+
+  errorEmpty: "Enter at least one number.",
+  errorNotNumber: "“{token}” is not a number.",
+  errorSeparator: "“{token}” is not a number. Separate numbers with commas or spaces.",
+  errorTooLarge: "“{token}” is too large: up to 1e150 here.",
+  errorTooMany: "At most 12 numbers.",
+  errorOneNumber: "One number, please.",
+  errorNegativeEps: "eps cannot be negative.",
+  errorCount: "One number, or as many as each vector has: {counts}.",
+
+  picture: "Before and after",
+  pictureText:
+    "Each line follows one number. Normalizing moves the numbers and changes their distances all by one factor, so the pattern stays: what the three vectors have in common afterwards is their centre and their spread.",
+  pictureKey: "The thick bar reaches one standard deviation to either side of the mean.",
+  pictureHint: "Point at a number to find it in every step.",
+  rowBefore: "before",
+  rowNormalized: "normalized",
+  rowScaled: "scaled",
+  plotLabel:
+    "Vector {k}: {x}, with mean {mean} and standard deviation {deviation}. Normalized: {normalized}. Scaled and shifted: {scaled}.",
+
+  step: "Step",
+  meanTitle: "Mean",
+  meanText:
+    "Add up the <i>H</i> numbers of one vector and divide by <i>H</i>. Nothing comes from the other vectors: that is the difference from batch normalization, and why the size of a batch does not matter.",
+  varianceTitle: "Variance",
+  varianceText:
+    "The average squared distance from the mean. It is the biased variance: divided by <i>H</i>, not by <i>H</i> − 1.",
+  normalizeTitle: "Normalize",
+  normalizeText:
+    "Subtract the mean and divide by the square root of the variance plus ε. What comes out has mean 0 and, but for ε, variance 1. The small constant ε keeps the division safe where all numbers are nearly equal.",
+  scaleTitle: "Scale and shift",
+  scaleText:
+    "A network may need another scale than 1 and another centre than 0. So it learns a weight γ and a bias β, one of each for every feature. To show the steps, the documents take one number for all features.",
+  zeroVariance:
+    "All numbers are equal and ε is 0, so this is 0/0. The package gives 0, and the result is the bias.",
+  and: "and",
+  misprintTag: "Misprint",
+  misprintVariance:
+    "For {vector} the English document prints {wrong} under the root; right is {right}. Its normalized values are right.",
+  misprintScaled:
+    "For {vector} the English document prints {wrong} in the result; right is {right}. It rounded too early.",
+
+  rmsTitle: "RMSNorm beside LayerNorm",
+  rmsText:
+    "RMSNorm leaves out the mean: it divides by the root mean square <i>r</i> and does not centre. It has less to compute, and a vector that lies far from zero stays on its side.",
+  rmsPictureText: "The same vectors, normalized both ways and before scale and shift:",
+  plotRmsLabel: "Vector {k} normalized. LayerNorm: {layer}. RMSNorm: {rms}.",
+  compareCaption: "Both norms of the three vectors",
+  compareVector: "Vector",
+  compareNorm: "Norm",
+  compareCentre: "Subtracts",
+  compareDivisor: "Divides by",
+  compareNormalized: "Normalized",
+  compareScaled: "Scaled and shifted",
+
+  epsTitle: "What ε does",
+  epsText:
+    "ε counts where it is not small beside the variance. The curves show the standard deviation that is left after normalizing; move ε and watch. With ε 0 only a constant vector is special.",
+  epsDefaults: "Frameworks start from different values:",
+  epsColumnVector: "Vector",
+  epsColumnSpread: "Standard deviation after",
+  epsColumnRstd: "Factor 1/√(σ² + ε)",
+  epsPlotLabel:
+    "Standard deviation after normalizing against eps from 1e-12 to 10. At eps {eps}: {spreads}.",
+  epsPlotAxis: "standard deviation after, against ε",
+
+  errataTitle: "Where the documents are wrong",
+  errataText:
+    "This page follows two documents, “What is Layer Normalization?” in English and «Layer Normalization» in Russian. Misprints in the example are marked above, at <a href='#normalize'>the roots of <b>x</b><sub>2</sub> and <b>x</b><sub>3</sub></a> and at <a href='#scale'>the result of <b>x</b><sub>2</sub></a>. The others are in the Russian document’s text:",
+  says: "Says",
+  right: "In fact",
+  torontoWhere: "History",
+  torontoSays: "Ba, Kiros and Hinton are researchers from Stanford.",
+  torontoRight: "They wrote the paper at the University of Toronto.",
+  headingWhere: "Differences from other methods of normalization",
+  headingSays: "Nothing: the heading has no text under it.",
+  headingRight: "The comparison further down in the document covers it.",
+  bertWhere: "Transformers",
+  bertSays: "BERT is pre-LN “in some implementations”, beside GPT-2 and GPT-3.",
+  bertRight: "The original BERT is post-LN.",
+  gptWhere: "Transformers",
+  gptSays: "GPT-4 uses RMSNorm.",
+  gptRight: "The architecture of GPT-4 is not published.",
+  t5Where: "Layer Normalization with an adaptive scale",
+  t5Says: "In T5, γ and β can be functions of the input.",
+  t5Right:
+    "T5 uses RMSNorm with a plain learned weight and no bias. Adaptive LayerNorm is an idea of AdaIN and DiT.",
+  convergenceWhere: "Recurrent neural networks",
+  convergenceSays: "LayerNorm converges 2–3 times sooner in language models.",
+  convergenceRight:
+    "A claim to measure, not to repeat. This page trains nothing, so it has no figure.",
+  rmsCostWhere: "RMS Layer Normalization",
+  rmsCostSays: "RMSNorm saves <span class='number'>10–15%</span> of the cost.",
+  rmsCostRight: "A claim to measure, not to repeat: measure it here, on your machine.",
+  measure: "Measure",
+  measuring: "Measuring…",
+  measured:
+    "{rows} × {features} float32, median of {runs}: LayerNorm {layer} ms, RMSNorm {rms} ms. RMSNorm takes {percent}% {direction} here.",
+  less: "less",
+  more: "more",
+
+  codeTitle: "In code",
+  codeText:
+    "The package that computed every number here, with your numbers for <b>x</b><sub>1</sub>:",
+  footer:
+    "Everything runs in your browser, on the package <code>layernorm</code> {version}: C++ compiled to WebAssembly SIMD. No number leaves the page, and it works offline.",
+  paper: "The paper: Ba, Kiros and Hinton, Layer Normalization, 2016",
+  rmsPaper: "Zhang and Sennrich, Root Mean Square Layer Normalization, 2019",
+};
