@@ -6,7 +6,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "./build.js";
 import { run, SetupError } from "./emscripten.js";
 import { setup } from "./setup.js";
 
@@ -80,7 +79,8 @@ const STEPS = [
     name: "build",
     what: "the package and the page",
     action: async () => {
-      await build();
+      // In processes of their own: they import packages that the set-up has only just installed.
+      await execute(process.execPath, ["tools/build.js"]);
       await execute(process.execPath, ["tools/build_web.js"]);
     },
   },

@@ -22,11 +22,11 @@ import { serve } from "../../tools/serve.js";
  */
 export async function servePage(headers) {
   const folder = await mkdtemp(join(tmpdir(), "layernorm-page-"));
-  await buildWeb({ output: folder, log: () => {} });
+  // Not at the server's root: the page has to work from any path.
+  await buildWeb({ output: join(folder, "any", "path"), log: () => {} });
   const { url, close } = await serve({ folder, port: 0, headers });
   return {
-    url,
-    folder,
+    url: `${url}any/path/`,
     close: async () => {
       await close();
       await rm(folder, { recursive: true });

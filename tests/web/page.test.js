@@ -267,6 +267,22 @@ for (const engine of ENGINES) {
       await tab.close();
     });
 
+    test("lights up what belongs to the number that is pointed at", async () => {
+      const { tab } = await openAt();
+      await tab.hover('[data-working="mean"] .row:nth-child(2) [data-feature="3"]');
+      const lit = await tab.$$eval(".lit", (elements) =>
+        elements.map((element) => [element.tagName.toLowerCase(), element.closest(".v2") !== null]),
+      );
+      for (const name of ["math", "li", "circle", "line"]) {
+        assert.ok(
+          lit.some(([tag]) => tag === name),
+          `no ${name} is lit`,
+        );
+      }
+      assert.ok(lit.every(([, isOfSecond]) => isOfSecond));
+      await tab.close();
+    });
+
     test("measures both norms on this machine", async () => {
       const { tab } = await openAt();
       await tab.click("#measure");
