@@ -1,5 +1,5 @@
-// The bits of fixed cases, equal on every build: tests/js/hashes.js, where the cases are specified, stores the hashes
-// of what the package computed, and this file makes the same inputs and has to come to the same hashes.
+// The bits of fixed cases, equal on every build: tests/js/hash_cases.js specifies the cases, hashes.js stores the
+// hashes of what the package computed, and this file makes the same inputs and has to come to the same hashes.
 #include <gtest/gtest.h>
 
 #include <array>

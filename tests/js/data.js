@@ -17,21 +17,33 @@
  * @property {number} ulp relative spacing
  */
 
+const STEP = 0x6d2b79f5;
+
+/**
+ * @param {number} seed
+ * @param {number} i
+ * @returns {number} the 32 bits that draw i of a Random with that seed gives, not negative (mulberry32, public domain)
+ */
+export function bitsAt(seed, i) {
+  const state = (seed + Math.imul(i + 1, STEP)) | 0;
+  let t = Math.imul(state ^ (state >>> 15), 1 | state);
+  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+  return (t ^ (t >>> 14)) >>> 0;
+}
+
 /** Uniform and normal deviates from a 32-bit seed. */
 export class Random {
-  #state;
+  #seed;
+  #draws = 0;
 
   /** @param {number} seed */
   constructor(seed) {
-    this.#state = seed | 0;
+    this.#seed = seed | 0;
   }
 
-  /** @returns {number} 32 random bits, not negative (mulberry32, public domain) */
+  /** @returns {number} 32 random bits, not negative */
   bits() {
-    this.#state = (this.#state + 0x6d2b79f5) | 0;
-    let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return (t ^ (t >>> 14)) >>> 0;
+    return bitsAt(this.#seed, this.#draws++);
   }
 
   /** @returns {number} uniform in [0, 1), 53 bits */

@@ -199,13 +199,13 @@ describe("plan", () => {
   });
 
   test("with statistics has what the function returns", () => {
-    for (const [name, call] of /** @type {const} */ ([
+    for (const [name, call] of /** @type {["layerNorm" | "rmsNorm", any][]} */ ([
       ["layerNorm", layerNorm],
       ["rmsNorm", rmsNorm],
     ])) {
       const step = plan(name, x, { returnStats: true, weight: 2, axis: 0 });
       const result = /** @type {any} */ (step.run());
-      const wanted = /** @type {any} */ (call(x, { returnStats: true, weight: 2, axis: 0 }));
+      const wanted = call(x, { returnStats: true, weight: 2, axis: 0 });
       assert.deepEqual(Object.keys(result), Object.keys(wanted));
       for (const key of Object.keys(wanted)) {
         assert.equal(/** @type {any} */ (step)[key], result[key]);

@@ -60,7 +60,7 @@ function disposed() {
   return gone;
 }
 
-/** A cycle: deeper than any nest. */
+/** A cycle: deeper than any nest. @type {any[]} */
 const cycle = [];
 cycle.push(cycle);
 
@@ -591,6 +591,7 @@ describe("options", () => {
     layerNorm(watched("x", { data: x, shape: watched("shape", [6]), dtype: "float32" }), given);
     assert.equal(new Set(reads).size, reads.length, reads.join(" "));
 
+    /** @type {any} */
     const late = {
       out,
       get eps() {
