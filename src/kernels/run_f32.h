@@ -267,10 +267,10 @@ inline constexpr size_t kShortRun = 96;
 /// Runs beyond this size take precise sums whatever the weights, which a stream of pieces does not know beforehand.
 inline constexpr size_t kLongestWeighedRun = RunStream::kWeighed;
 
-/// Whether a run of layer_norm takes precise sums: where a float32 sum's mean, off by a quarter of 2^-23 deviations at
-/// worst, does not do, and where there are too few blocks to average their errors out.
+/// Whether a run of layer_norm takes precise sums: where a float32 sum's mean, off by a third of 2^-23 deviations at worst,
+/// does not do.
 inline bool wants_precise_sums(size_t size, double largest_weight) {
-  return size > kLongestWeighedRun || !(largest_weight <= 4);
+  return size > kLongestWeighedRun || !(largest_weight <= 2);
 }
 
 /// The statistics of one run, taken in as many passes over its values as it needs.

@@ -21,16 +21,39 @@ struct TwoPart {
   double high, low;
 };
 
+/// a + b is sum + error exactly (Knuth's two-sum).
+struct ExactSum {
+  simd::F64x2 sum, error;
+
+  ExactSum(simd::F64x2 a, simd::F64x2 b) : sum(a + b) {
+    const simd::F64x2 added = sum - a;
+    error = (a - (sum - added)) + (b - added);
+  }
+};
+
+/// x - mean, each part rounded at its own magnitude.
+struct Deviation {
+  simd::F64x2 high, low;
+
+  Deviation(simd::F64x2 x, simd::F64x2 minus_mean_high, simd::F64x2 mean_low) {
+    const ExactSum difference(x, minus_mean_high);
+    high = difference.sum;
+    low = difference.error - mean_low;
+  }
+};
+
 /// A sum with the rounding errors of its additions beside it.
 struct CompensatedSum {
   simd::F64x2 sum = simd::splat(0.0), error = simd::splat(0.0);
 
   void add(simd::F64x2 v) {
-    const simd::F64x2 next = sum + v;
-    const simd::F64x2 added = next - sum;
-    error = error + ((sum - (next - added)) + (v - added));
-    sum = next;
+    const ExactSum next(sum, v);
+    error = error + next.error;
+    sum = next.sum;
   }
+
+  /// Adds what is small against the sum.
+  void add_rest(simd::F64x2 v) { error = error + v; }
 
   /// The sum as its nearest float64 and the rest.
   [[nodiscard]] TwoPart total() const {
@@ -78,14 +101,19 @@ struct NormalizerF64 {
                                double* y, size_t n) const {
     using namespace simd;
     const F64x2 scales = splat(scale);
-    const F64x2 mean_high = splat(scaled_mean.high);
+    const F64x2 minus_mean_high = splat(-scaled_mean.high);
     const F64x2 mean_low = splat(scaled_mean.low);
     const F64x2 high = splat(multiplier.high);
     const F64x2 low = splat(multiplier.low);
     const auto normalize = [&](F64x2 v, F64x2 w, F64x2 b) {
       v = v * scales;
-      if constexpr (kCentered) v = (v - mean_high) - mean_low;
-      return mul_add(mul_add(v, high, v * low), w, b);
+      if constexpr (kCentered) {
+        const Deviation d(v, minus_mean_high, mean_low);
+        v = mul_add(d.high, high, mul_add(d.high, low, d.low * high));
+      } else {
+        v = mul_add(v, high, v * low);
+      }
+      return mul_add(v, w, b);
     };
     for (size_t block = 0; block < n; block += kBlock) {
       const size_t size = n - block < kBlock ? n - block : kBlock;
@@ -117,7 +145,7 @@ class RunF64 {
   [[gnu::noinline]] void add(const double* x, size_t n) {
     using namespace simd;
     const F64x2 scales = splat(scale_);
-    const F64x2 high = splat(mean_.high);
+    const F64x2 minus_high = splat(-mean_.high);
     const F64x2 low = splat(mean_.low);
     switch (pass_) {
       case Pass::kSurvey:
@@ -127,14 +155,20 @@ class RunF64 {
         });
         break;
       case Pass::kRefine:
-        each_vector(x, n, [&](F64x2 v, auto only_values) { sum_.add(only_values(v * scales - high)); });
+        each_vector(x, n, [&](F64x2 v, auto only_values) { sum_.add(only_values(v * scales + minus_high)); });
         break;
       case Pass::kSquares:
       case Pass::kSquaresAgain:
         each_vector(x, n, [&](F64x2 v, auto only_values) {
           v = v * scales;
-          const F64x2 d = only_values(kCentered ? (v - high) - low : v);
-          square_.add(d * d);
+          if constexpr (kCentered) {
+            const Deviation d(v, minus_high, low);
+            const F64x2 counted = only_values(d.high);
+            square_.add(counted * counted);
+            square_.add_rest((counted + counted) * d.low);
+          } else {
+            square_.add(only_values(v * v));
+          }
         });
         break;
     }
