@@ -226,8 +226,7 @@ function table(missing, machine) {
 function advice(missing, machine) {
   if (!hasApt(machine))
     return "These are Debian's names: install the same tools with this system's own means.";
-  if (machine.isRoot)
-    return "apt-get has installed what it has: these need to come from elsewhere.";
+  if (machine.isRoot) return "apt-get could not install them: they have to come from elsewhere.";
   const names = packageNames(missing, machine);
   const update =
     knownToApt(names, machine).length === names.length ? "" : "sudo apt-get update && ";
@@ -235,7 +234,7 @@ function advice(missing, machine) {
 }
 
 /**
- * Installs those of the packages that apt-get knows.
+ * Installs those of the packages that apt-get knows. A failure is only logged: what counts is what is missing afterwards.
  *
  * @param {string[]} packages
  * @param {Machine} machine
@@ -243,11 +242,7 @@ function advice(missing, machine) {
  */
 async function install(packages, machine, log) {
   const env = { DEBIAN_FRONTEND: "noninteractive", LC_ALL: "C" };
-  const update = async () => {
-    log("Reading the system's package lists");
-    // One source of several that fails makes apt-get fail; the packages may be in another.
-    await run("apt-get", ["update"], { env }).catch((error) => log(`  ${error.message}`));
-  };
+  const logFailure = (/** @type {Error} */ error) => log(`  ${error.message}`);
   const installKnown = async () => {
     const known = knownToApt(packages, machine);
     if (known.length === 0) return;
@@ -264,8 +259,10 @@ async function install(packages, machine, log) {
       log("  failed: the package lists may be old");
     }
   }
-  await update();
-  await installKnown();
+  log("Reading the system's package lists");
+  // One source of several that fails makes apt-get fail; the packages may be in another.
+  await run("apt-get", ["update"], { env }).catch(logFailure);
+  await installKnown().catch(logFailure);
 }
 
 /**

@@ -22,8 +22,6 @@ const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id))
 const form = new Form(changed);
 /** @type {import("./steps.js").Work[]} */
 let works = [];
-/** @type {string[]} what the address held and nobody could read */
-let unreadable = [];
 let addressTimer = 0;
 /** @type {unknown} */
 let failure;
@@ -53,9 +51,8 @@ async function start() {
 }
 
 function readAddress() {
-  const read = fromHash(location.hash);
-  unreadable = read.unreadable;
-  form.set(read.settings);
+  const { settings, unreadable } = fromHash(location.hash);
+  form.set(settings);
   if (unreadable.length > 0) {
     element("notice").textContent = t("unreadableLink", { names: unreadable.join(", ") });
   }
