@@ -52,7 +52,11 @@ async function buildWasm(log) {
 async function isConfiguredFor({ emxx }) {
   if (!existsSync(join(WASM, "build.ninja"))) return false;
   const cache = await readFile(join(WASM, "CMakeCache.txt"), "utf8");
-  return cache.includes(`CMAKE_TOOLCHAIN_FILE:UNINITIALIZED=${dirname(emxx)}`);
+  // The type that CMake notes beside the name depends on how often it has run.
+  return cache.split("\n").some((line) => {
+    const [, path] = /^CMAKE_TOOLCHAIN_FILE:\w+=(.*)$/.exec(line) ?? [];
+    return path?.startsWith(dirname(emxx)) ?? false;
+  });
 }
 
 /** Writes bindings/generated/ and dist's binary from what Emscripten made. */
