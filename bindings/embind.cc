@@ -95,7 +95,7 @@ EMSCRIPTEN_BINDINGS(layernorm) {
 
   enum_<DType>("DType", enum_value_type::number).value("float32", DType::float32).value("float64", DType::float64);
   enum_<Op>("Op", enum_value_type::number)
-#define LAYERNORM_OP(name, statistics) .value(#name, Op::name)
+#define LAYERNORM_OP(name) .value(#name, Op::name)
 #include "layernorm/ops.def"
 #undef LAYERNORM_OP
       ;

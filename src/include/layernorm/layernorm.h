@@ -22,7 +22,7 @@ enum class DType : uint8_t { float32, float64 };
 
 /// Operations: one row each in ops.def.
 enum class Op : uint8_t {
-#define LAYERNORM_OP(name, statistics) name,
+#define LAYERNORM_OP(name) name,
 #include "layernorm/ops.def"
 #undef LAYERNORM_OP
 };
@@ -75,11 +75,11 @@ struct Options {
 /// Layer normalization of each row of x [rows, features].
 ///   y = (x - mean) * rstd * (weight_offset + weight) + bias,   rstd = 1 / sqrt(var + eps),   var biased
 /// y has the size of x and may be x itself; otherwise the two must not overlap. features must divide the size of x.
-/// |y - exact| <= 3 * 2^-23 * M for float32 and 3 * 2^-52 * M for float64, where M is the largest magnitude among 1,
-/// the exact result, weight * normalized value and bias. A constant row gives the bias, also with eps 0; rstd is then
-/// infinite. NaN and infinity spoil their own row only. No rows: ok, nothing written. Returns bad_dims, size_mismatch,
-/// bad_eps, bad_weight_offset or overlap before anything is written. Ba, Kiros, Hinton 2016,
-/// https://arxiv.org/abs/1607.06450; matches torch.nn.LayerNorm.
+/// |y - exact| <= 3 * 2^-23 * M for float32 and 3 * 2^-52 * M for float64, where M is the largest magnitude among 1, the
+/// exact result, weight * normalized value and bias. A constant row gives the bias, also with eps 0; rstd is then infinite.
+/// NaN and infinity spoil their own row only. No rows: ok, nothing written.
+/// Returns bad_dims, size_mismatch, bad_eps, bad_weight_offset or overlap before anything is written.
+/// Ba, Kiros, Hinton 2016, https://arxiv.org/abs/1607.06450; matches torch.nn.LayerNorm.
 [[nodiscard]] Status layer_norm(std::span<const float> x, size_t features, const Options& options, std::span<float> y);
 [[nodiscard]] Status layer_norm(std::span<const double> x, size_t features, const Options& options,
                                 std::span<double> y);
@@ -111,9 +111,9 @@ struct Call {
 void run(const Call& call);
 
 /// One run, in pieces: for data that does not lie in memory at once. The bits are those of `run`. Use:
-///   RunStream stream(call);               // of the call: op, dtype, channels, eps, weight_offset; and weight, see
-///   below do { for each piece: stream.add(piece) } while (stream.next_pass()); for each piece: stream.write(...) //
-///   pieces of x and y, and of the parameters where they are vectors
+///   RunStream stream(call);   // its op, dtype, channels, eps and weight_offset count, and weight as said below
+///   do { for each piece: stream.add(x, n); } while (stream.next_pass());
+///   for each piece: stream.write(x, weight, bias, y, n);   // pieces of the parameters where they are vectors
 /// A run of up to kWeighed elements needs the whole weight in `call`: its size decides how precise sums must be.
 /// Every piece but the last must have a multiple of kPiece elements, and each pass must bring the same values.
 class RunStream {
