@@ -50,13 +50,8 @@ async function buildWasm(log) {
 
 /** @param {Emscripten} emscripten */
 async function isConfiguredFor({ emxx }) {
-  if (!existsSync(join(WASM, "build.ninja"))) return false;
-  const cache = await readFile(join(WASM, "CMakeCache.txt"), "utf8");
-  // The type that CMake notes beside the name depends on how often it has run.
-  return cache.split("\n").some((line) => {
-    const [, path] = /^CMAKE_TOOLCHAIN_FILE:\w+=(.*)$/.exec(line) ?? [];
-    return path?.startsWith(dirname(emxx)) ?? false;
-  });
+  const rules = join(WASM, "CMakeFiles", "rules.ninja");
+  return existsSync(rules) && (await readFile(rules, "utf8")).includes(`${emxx} `);
 }
 
 /** Writes bindings/generated/ and dist's binary from what Emscripten made. */

@@ -81,7 +81,7 @@ class ParameterBlocks {
 
   const T* direct_ = nullptr;
   size_t step_ = 1;
-  const void* source_ = nullptr;
+  const void* source_ = block_;
   DType source_dtype_ = kDType;
   T offset_;
   T block_[kBlock];

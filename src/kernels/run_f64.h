@@ -149,17 +149,18 @@ class RunF64 {
     const F64x2 low = splat(mean_.low);
     switch (pass_) {
       case Pass::kSurvey:
-        each_vector(x, n, [&](F64x2 v, auto only_values) {
+        each_vector(x, n, [&](F64x2 v, [[maybe_unused]] auto only_values) {
           largest_ = larger(largest_, abs(v));
           if constexpr (kCentered) sum_.add(only_values(v * scales));
         });
         break;
       case Pass::kRefine:
-        each_vector(x, n, [&](F64x2 v, auto only_values) { sum_.add(only_values(v * scales + minus_high)); });
+        each_vector(
+            x, n, [&](F64x2 v, [[maybe_unused]] auto only_values) { sum_.add(only_values(v * scales + minus_high)); });
         break;
       case Pass::kSquares:
       case Pass::kSquaresAgain:
-        each_vector(x, n, [&](F64x2 v, auto only_values) {
+        each_vector(x, n, [&](F64x2 v, [[maybe_unused]] auto only_values) {
           v = v * scales;
           if constexpr (kCentered) {
             const Deviation d(v, minus_high, low);
