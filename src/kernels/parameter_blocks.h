@@ -37,10 +37,24 @@ class ParameterBlocks {
   ParameterBlocks(const ParameterBlocks&) = delete;
   ParameterBlocks& operator=(const ParameterBlocks&) = delete;
 
-  /// The largest magnitude among the first n elements; NaN counts as larger than infinity. Float32 only.
-  [[nodiscard]] float largest(size_t n) {
+  /// A bound on the magnitudes of the first n elements: 2 where all are below, else the largest, NaN counting as larger than
+  /// infinity. Float32 only.
+  [[nodiscard]] float bound(size_t n) {
+    const auto join = [](simd::I32x4 found, simd::F32x4 v) { return found | simd::as_bits(v); };
+    if (!simd::has_magnitude_from_2(fold(n, join))) return 2;
+    const auto larger = [](simd::I32x4 found, simd::F32x4 v) { return simd::max(found, simd::magnitude_bits(v)); };
+    return simd::largest_magnitude(fold(n, larger));
+  }
+
+  /// The n <= kBlock elements from i on, a multiple of kBlock; good until the next call.
+  const T* at(size_t i, size_t n) { return direct_ != nullptr ? direct_ + i * step_ : converted(i, n); }
+
+ private:
+  // Folds the first n elements, where more zeros may take part.
+  template <class Fold>
+  simd::I32x4 fold(size_t n, const Fold& folded) {
     simd::I32x4 found[4] = {};
-    const size_t end = step_ == 0 ? 1 : n;
+    const size_t end = step_ == 0 ? 1 : n;  // one number stands for all
     const size_t piece = direct_ != nullptr ? end : kBlock;
     for (size_t i = 0; i < end; i += piece) {
       const size_t size = end - i < piece ? end - i : piece;
@@ -48,19 +62,15 @@ class ParameterBlocks {
       size_t j = 0;
       LAYERNORM_ROLLED
       for (; j + 16 <= size; j += 16) {
-        for (size_t k = 0; k < 4; ++k)
-          found[k] = simd::max(found[k], simd::magnitude_bits(simd::load(block + j + 4 * k)));
+        for (size_t k = 0; k < 4; ++k) found[k] = folded(found[k], simd::load(block + j + 4 * k));
       }
       LAYERNORM_ROLLED
-      for (; j < size; ++j) found[0] = simd::max(found[0], simd::magnitude_bits(simd::splat(block[j])));
+      for (; j < size; ++j) found[0] = folded(found[0], simd::splat(block[j]));
     }
-    return simd::largest_magnitude(simd::max(simd::max(found[0], found[1]), simd::max(found[2], found[3])));
+    return folded(folded(folded(found[0], simd::as_floats(found[1])), simd::as_floats(found[2])),
+                  simd::as_floats(found[3]));
   }
 
-  /// The n <= kBlock elements from i on, a multiple of kBlock; good until the next call.
-  const T* at(size_t i, size_t n) { return direct_ != nullptr ? direct_ + i * step_ : converted(i, n); }
-
- private:
   static constexpr DType kDType = sizeof(T) == 4 ? DType::float32 : DType::float64;
   static constexpr T kNoOffset = T(-0.0);  // the neutral element of addition, also for -0
 
@@ -92,7 +102,7 @@ class ParameterBlocks {
 template <class T, bool kCentered>
 double weigh(ParameterBlocks<T>& weight, size_t channels) {
   if constexpr (kCentered && sizeof(T) == 4) {
-    return channels <= RunStream::kWeighed ? weight.largest(channels) : 0x1p14;
+    return channels <= RunStream::kWeighed ? weight.bound(channels) : 0x1p14;
   }
   return 1;
 }

@@ -18,7 +18,7 @@ struct Rows {
   const T* x;
   T* y;
   ParameterBlocks<T> weight, bias;
-  double largest_weight;
+  double weight_bound;
 
   explicit Rows(const Call& of)
       : call(of),
@@ -26,7 +26,7 @@ struct Rows {
         y(static_cast<T*>(of.y)),
         weight(of.weight, 1, of.weight_offset),
         bias(of.bias, T(-0.0), 0),
-        largest_weight(weigh<T, kCentered>(weight, of.channels)) {}
+        weight_bound(weigh<T, kCentered>(weight, of.channels)) {}
 
   template <class Normalizer>
   void report(size_t row, const Normalizer& normalizer) const {
@@ -42,7 +42,7 @@ struct Rows {
 
 template <class Run, class OfRows>
 [[gnu::noinline]] auto statistics(const OfRows& rows, const typename Run::Element* x) {
-  Run run(rows.call.channels, rows.call.eps, rows.largest_weight);
+  Run run(rows.call.channels, rows.call.eps, rows.weight_bound);
   do {
     run.add(x, rows.call.channels);
   } while (run.next_pass());
@@ -68,7 +68,7 @@ void normalize_short(const Call& call) {
     SumsF32 sums;
     sums.add_wide<kCentered>(rows.x, n, 0);
     NormalizerF32 normalizer;
-    if (!RunF32<kCentered>::template accept_first<true>(sums, n, call.eps, rows.largest_weight, normalizer)) {
+    if (!RunF32<kCentered>::template accept_first<true>(sums, n, call.eps, rows.weight_bound, normalizer)) {
       normalizer = statistics<RunF32<kCentered>>(rows, rows.x);
     }
     rows.report(row, normalizer);
@@ -118,7 +118,7 @@ template <bool kCentered>
 [[gnu::noinline]] NormalizerF32 statistics_after_plain(const Rows<float, kCentered>& rows, const float* x,
                                                        const SumsF32& sums) {
   const size_t n = rows.call.channels;
-  auto run = RunF32<kCentered>::after_plain(n, rows.call.eps, rows.largest_weight, sums, x[0]);
+  auto run = RunF32<kCentered>::after_plain(n, rows.call.eps, rows.weight_bound, sums, x[0]);
   while (run.next_pass()) run.add(x, n);
   return run.normalizer();
 }
@@ -146,7 +146,7 @@ void normalize_ahead(Rows<float, kSum != Sum::kSquares>& rows) {
     const SumsF32 sums = kCentered && current.corrected ? write_and_sum<kSum, kCentered>(current, rows, ahead)
                                                         : write_and_sum<kSum, false>(current, rows, ahead);
     current = next;
-    if (!Run::template accept_first<false>(sums, n, call.eps, rows.largest_weight, next)) {
+    if (!Run::template accept_first<false>(sums, n, call.eps, rows.weight_bound, next)) {
       next = statistics_after_plain(rows, ahead, sums);
     }
   }
@@ -154,7 +154,7 @@ void normalize_ahead(Rows<float, kSum != Sum::kSquares>& rows) {
 
 void layer_norm_ahead(const Call& call) {
   Rows<float, true> rows(call);
-  if (wants_precise_sums(call.channels, rows.largest_weight)) {
+  if (wants_precise_sums(call.channels, rows.weight_bound)) {
     normalize_ahead<Sum::kPrecise>(rows);
   } else {
     normalize_ahead<Sum::kPlain>(rows);

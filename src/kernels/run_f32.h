@@ -269,8 +269,8 @@ inline constexpr size_t kLongestWeighedRun = RunStream::kWeighed;
 
 /// Whether a run of layer_norm takes precise sums: where a float32 sum's mean, off by a third of 2^-23 deviations at worst,
 /// does not do.
-inline bool wants_precise_sums(size_t size, double largest_weight) {
-  return size > kLongestWeighedRun || !(largest_weight <= 2);
+inline bool wants_precise_sums(size_t size, double weight_bound) {
+  return size > kLongestWeighedRun || !(weight_bound <= 2);
 }
 
 /// The statistics of one run, taken in as many passes over its values as it needs.
@@ -279,15 +279,12 @@ class RunF32 {
  public:
   using Element = float;
 
-  RunF32(size_t size, double eps, double largest_weight)
-      : size_(size),
-        eps_(eps),
-        largest_weight_(largest_weight),
-        pass_(size <= kShortRun ? Pass::kWide : Pass::kPlain) {}
+  RunF32(size_t size, double eps, double weight_bound)
+      : size_(size), eps_(eps), weight_bound_(weight_bound), pass_(size <= kShortRun ? Pass::kWide : Pass::kPlain) {}
 
   /// A run whose plain sums were taken elsewhere, in the order of `add`, and did not do.
-  static RunF32 after_plain(size_t size, double eps, double largest_weight, const SumsF32& sums, float first) {
-    RunF32 run(size, eps, largest_weight);
+  static RunF32 after_plain(size_t size, double eps, double weight_bound, const SumsF32& sums, float first) {
+    RunF32 run(size, eps, weight_bound);
     run.sums_ = sums;
     run.first_ = first;
     return run;
@@ -302,7 +299,7 @@ class RunF32 {
       sums_.add<Sum::kSquares, false>(x, n, 0);
     } else if (pass_ == Pass::kShifted) {
       sums_.add<Sum::kPrecise, true>(x, n, shift_);
-    } else if (wants_precise_sums(size_, largest_weight_)) {
+    } else if (wants_precise_sums(size_, weight_bound_)) {
       sums_.add<Sum::kPrecise, false>(x, n, 0);
     } else {
       sums_.add<Sum::kPlain, false>(x, n, 0);
@@ -314,7 +311,7 @@ class RunF32 {
     const Moments moments(sums_, size_);
     const bool wide = pass_ >= Pass::kWide;
     if (wide ? moments.hold_in_f64() || pass_ == Pass::kWideAgain : moments.hold_in_f32(eps_)) {
-      normalizer_.set(shift_, moments.d, moments.variance, eps_, largest_weight_, wide);
+      normalizer_.set(shift_, moments.d, moments.variance, eps_, weight_bound_, wide);
       return false;
     }
     const double mean = shift_ + moments.d;
@@ -335,10 +332,10 @@ class RunF32 {
   /// Sets the normalizer from the first sums of a run, about 0, if they hold: in float32 for runs longer than
   /// kShortRun, wide otherwise. What most runs need, without the state of a RunF32.
   template <bool kWide>
-  static bool accept_first(const SumsF32& sums, size_t size, double eps, double largest_weight, NormalizerF32& out) {
+  static bool accept_first(const SumsF32& sums, size_t size, double eps, double weight_bound, NormalizerF32& out) {
     const Moments moments(sums, size);
     if (kWide ? !moments.hold_in_f64() : !moments.hold_in_f32(eps)) return false;
-    out.set(0, moments.d, moments.variance, eps, largest_weight, kWide);
+    out.set(0, moments.d, moments.variance, eps, weight_bound, kWide);
     return true;
   }
 
@@ -365,7 +362,7 @@ class RunF32 {
 
   size_t size_;
   double eps_;
-  double largest_weight_;
+  double weight_bound_;
   size_t added_ = 0;
   Pass pass_;
   float shift_ = 0;

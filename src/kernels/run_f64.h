@@ -140,7 +140,7 @@ class RunF64 {
  public:
   using Element = double;
 
-  RunF64(size_t size, double eps, double /*largest_weight*/) : size_(size), eps_(eps) {}
+  RunF64(size_t size, double eps, double /*weight_bound*/) : size_(size), eps_(eps) {}
 
   [[gnu::noinline]] void add(const double* x, size_t n) {
     using namespace simd;

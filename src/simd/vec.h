@@ -96,6 +96,16 @@ inline F64x2 abs(F64x2 a) { return {wasm_f64x2_abs(a.v)}; }
 /// Per lane, b where b > a, else a: a NaN in b is passed over.
 inline F64x2 larger(F64x2 a, F64x2 b) { return {wasm_v128_bitselect(b.v, a.v, wasm_f64x2_gt(b.v, a.v))}; }
 
+inline I32x4 as_bits(F32x4 a) { return {a.v}; }
+inline F32x4 as_floats(I32x4 a) { return {a.v}; }
+inline I32x4 operator|(I32x4 a, I32x4 b) { return {wasm_v128_or(a.v, b.v)}; }
+
+/// Whether any of the floats whose bits were joined by `|` is NaN or of magnitude 2 or more: those alone have the highest bit
+/// of the exponent.
+inline bool has_magnitude_from_2(I32x4 joined) {
+  return wasm_v128_any_true(wasm_v128_and(joined.v, wasm_i32x4_splat(0x40000000)));
+}
+
 /// Magnitudes as integers, in the same order, NaN above infinity: their maximum is a single instruction everywhere.
 inline I32x4 magnitude_bits(F32x4 a) { return {wasm_f32x4_abs(a.v)}; }
 inline I32x4 max(I32x4 a, I32x4 b) { return {wasm_i32x4_max(a.v, b.v)}; }
