@@ -6,11 +6,13 @@ namespace {
 constexpr size_t kLine = 64;    // one cache line
 constexpr size_t kPage = 4096;  // addresses that agree modulo this alias in the load-store queue of x86 cores
 
-// Blocks of a page and more start one cache line further into their page than the block before, because a store to y
-// and the next load from x that agree modulo 4096 stall each other.
+// Where a store and a later load agree modulo a page, x86 cores take the load for dependent and stall it. Each block of a
+// page and more therefore starts one cache line before the last one in its page: what is written is mostly allocated after
+// what is read, so its stores fall behind the loads.
 size_t next_colour() {
+  constexpr size_t kColours = 16;
   static size_t colour = 0;
-  colour = (colour + 1) % 16;
+  colour = (colour + kColours - 1) % kColours;
   return colour * kLine;
 }
 

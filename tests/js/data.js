@@ -126,6 +126,7 @@ const COMMON = {
   mean0_5: about(0.5),
   mean0_6: about(0.6),
   mean2: about(2),
+  mean7: about(7),
   mean1e2: about(1e2),
   mean1e4: about(1e4),
   mean1e6: about(-1e6),
@@ -201,6 +202,12 @@ const COMMON = {
     const a = mantissa(random);
     const b = -a * 0.37;
     for (let i = 0; i < x.length; i++) x[i] = random.uniform() < 0.3 ? a : b;
+  },
+  // A mean of 7 deviations: squares about 0 lose six bits, and all in the same way.
+  twoOffCentre: (x, random) => {
+    const a = 6 * mantissa(random);
+    const b = (a * 8) / 6;
+    for (let i = 0; i < x.length; i++) x[i] = i & 1 ? a : b;
   },
   twoAdjacent: (x, random, limits) => {
     x[0] = mantissa(random);

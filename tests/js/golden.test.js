@@ -12,7 +12,12 @@ function golden(name) {
 
 // --- ONNX ------------------------------------------------------------------------------------------------------------
 
-/** The operations that the package has, each with the number of its cases; those of others are left out. */
+/** @typedef {(x: any, options?: any) => any} Call */
+
+/**
+ * The operations that the package has, each with the number of its cases; those of others are left out.
+ * @type {Map<string, { call: Call, cases: number }>}
+ */
 const SUPPORTED = new Map([
   ["layer_norm", { call: layerNorm, cases: 19 }],
   ["rms_norm", { call: rmsNorm, cases: 19 }],
@@ -132,10 +137,10 @@ const { eps, weight, bias, rows } = golden("documents.json");
 for (const [dtype, Type] of Object.entries(ARRAYS)) {
   const unit = EPS[/** @type {"float32" | "float64"} */ (dtype)];
 
-  for (const { call, key } of [
+  for (const { call, key } of /** @type {{ call: Call, key: string }[]} */ ([
     { call: layerNorm, key: "layerNorm" },
     { call: rmsNorm, key: "rmsNorm" },
-  ]) {
+  ])) {
     test(`${key} gives the numbers of the documents' example (${dtype})`, () => {
       assert.equal(rows.length, 3);
       for (const row of rows) {

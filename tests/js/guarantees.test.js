@@ -11,6 +11,11 @@ import { families, fillFamily, newRow, Random } from "./data.js";
 /** @typedef {import("./data.js").DType} DType */
 /** @typedef {import("./data.js").Row} Row */
 
+/**
+ * Both functions, as the properties call them: with whatever kind of x and options was drawn.
+ * @typedef {(x?: any, options?: any) => any} Call
+ */
+/** @type {Record<"layerNorm" | "rmsNorm", Call>} */
 const OPERATIONS = { layerNorm, rmsNorm };
 
 /** @param {Row} values @returns {DType} */
@@ -137,9 +142,9 @@ test("layerNorm and rmsNorm give a run the same bits alone, in a batch and at an
       const call = OPERATIONS[operation];
       const x = makeRows(dtype, seeds, n);
       const options = { ...makeParameters(dtype, n, 9, kind), eps, returnStats: true };
-      const batch = /** @type {any} */ (call(x, { ...options, normalizedShape: n }));
+      const batch = call(x, { ...options, normalizedShape: n });
       const reversed = makeRows(dtype, seeds.toReversed(), n);
-      const other = /** @type {any} */ (call(reversed, { ...options, shape: [seeds.length, n] }));
+      const other = call(reversed, { ...options, shape: [seeds.length, n] });
       for (let row = 0; row < seeds.length; row++) {
         const alone = /** @type {any} */ (call(x.slice(row * n, (row + 1) * n), options));
         assertSameBits(batch.output.subarray(row * n, (row + 1) * n), alone.output, `row ${row}`);
@@ -162,7 +167,7 @@ test("layerNorm and rmsNorm give a run the same bits alone, in a batch and at an
 
 /**
  * All ways of bringing in the same x: each gives the output's bits.
- * @param {typeof layerNorm} call
+ * @param {Call} call
  * @param {string} name
  * @param {Row} x
  * @param {number[]} shape
@@ -170,7 +175,7 @@ test("layerNorm and rmsNorm give a run the same bits alone, in a batch and at an
  * @returns {[string, Row][]}
  */
 function everyWay(call, name, x, shape, options) {
-  const run = /** @type {(x: any, options: any) => any} */ (call);
+  const run = call;
   const dtype = dtypeOf(x);
   /** @type {[string, Row][]} */
   const results = [];
@@ -213,14 +218,14 @@ test("layerNorm and rmsNorm give the same bits from every kind of x (seed 2)", (
       const shape = [seeds.length, n];
       const options = { ...makeParameters(dtype, n, 9, kind), eps };
       const call = OPERATIONS[operation];
-      const expected = /** @type {Row} */ (call(x, { ...options, shape }));
+      const expected = call(x, { ...options, shape });
       for (const [way, got] of everyWay(call, operation, x, shape, options))
         assertSameBits(got, expected, way);
       if (dtype === "float64") {
         const nested = Array.from(seeds, (_, row) =>
           Array.from(x.subarray(row * n, (row + 1) * n)),
         );
-        const rows = /** @type {number[][]} */ (/** @type {any} */ (call)(nested, options));
+        const rows = /** @type {number[][]} */ (call(nested, options));
         assertSameBits(new Float64Array(rows.flat()), expected, "nested");
       }
     }),
@@ -234,7 +239,7 @@ test("layerNorm and rmsNorm give the same bits from every kind of parameter (see
     const x = makeRows(dtype, seeds, n);
     const { weight, bias } = makeParameters(dtype, n, 9, "weightBias");
     const shape = [seeds.length, n];
-    const expected = /** @type {Row} */ (call(x, { shape, eps, weight, bias }));
+    const expected = call(x, { shape, eps, weight, bias });
     const residentWeight = tensor(weight);
     const residentBias = tensor(bias);
     for (const [what, w, b] of /** @type {[string, any, any][]} */ ([
@@ -246,11 +251,7 @@ test("layerNorm and rmsNorm give the same bits from every kind of parameter (see
       ["float64", Float64Array.from(weight), Float64Array.from(bias)],
       ["nested", Array.from(weight), Array.from(bias)],
     ])) {
-      assertSameBits(
-        /** @type {Row} */ (call(x, { shape, eps, weight: w, bias: b })),
-        expected,
-        what,
-      );
+      assertSameBits(call(x, { shape, eps, weight: w, bias: b }), expected, what);
     }
     residentWeight.dispose();
     residentBias.dispose();
@@ -262,7 +263,7 @@ test("layerNorm and rmsNorm give the same bits for every way to name the dimensi
   const shapes = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 2, maxLength: 4 });
   fc.assert(
     fc.property(calls, shapes, fc.nat(), ({ operation, dtype, eps, kind }, shape, pick) => {
-      const call = /** @type {(x: any, options: any) => Row} */ (OPERATIONS[operation]);
+      const call = OPERATIONS[operation];
       const axis = pick % shape.length;
       const normalizedShape = shape.slice(axis);
       const n = normalizedShape.reduce((product, size) => product * size, 1);
@@ -323,16 +324,13 @@ for (const [rows, n] of STREAMED) {
           fillFamily(family, x, new Random(5));
           const parameters = makeParameters(dtype, n, 9, kind);
           const options = { ...parameters, eps: 1e-5, normalizedShape: n, returnStats: true };
-          const expected = /** @type {any} */ (call(x, options));
+          const expected = call(x, options);
           // Widened to float64, float32 parameters are the same numbers and fill twice the memory.
+          /** @type {Record<string, any>} */
           const wide = { ...options };
           if (parameters.weight) wide.weight = Float64Array.from(parameters.weight);
           if (parameters.bias) wide.bias = Float64Array.from(parameters.bias);
-          assertSameBits(
-            /** @type {any} */ (call(x, wide)).output,
-            expected.output,
-            `${where} float64`,
-          );
+          assertSameBits(call(x, wide).output, expected.output, `${where} float64`);
 
           const resident = tensor(x, [rows, n]);
           const step = plan(/** @type {any} */ (operation), resident, {
@@ -351,7 +349,7 @@ for (const [rows, n] of STREAMED) {
           call(inPlace, { ...options, out: inPlace });
           assertSameBits(inPlace, expected.output, `${where} in place`);
           const last = x.slice((rows - 1) * n);
-          const alone = /** @type {any} */ (call(last, options));
+          const alone = call(last, options);
           assertSameBits(
             alone.output,
             expected.output.subarray((rows - 1) * n),
@@ -366,7 +364,7 @@ for (const [rows, n] of STREAMED) {
 test("layerNorm and rmsNorm give the rows of a resident tensor the bits of the whole (seed 6)", () => {
   fc.assert(
     fc.property(calls, fc.nat(), fc.nat(), ({ operation, dtype, n, seeds, eps, kind }, a, b) => {
-      const call = /** @type {(x: any, options: any) => any} */ (OPERATIONS[operation]);
+      const call = OPERATIONS[operation];
       const x = makeRows(dtype, seeds, n);
       const options = { ...makeParameters(dtype, n, 9, kind), eps };
       const begin = a % seeds.length;
@@ -393,7 +391,7 @@ test("layerNorm and rmsNorm give the rows of a resident tensor the bits of the w
 test("a plan gives the same bits at every run and follows its resident operands (seed 7)", () => {
   fc.assert(
     fc.property(calls, ({ operation, dtype, n, seeds, eps }) => {
-      const call = /** @type {(x: any, options: any) => any} */ (OPERATIONS[operation]);
+      const call = OPERATIONS[operation];
       const shape = [seeds.length, n];
       const { weight, bias } = makeParameters(dtype, n, 9, "weightBias");
       const x = zeros(shape, dtype);
@@ -429,7 +427,7 @@ test("layerNorm and rmsNorm let NaN and infinity spoil their own run only (seed 
   const bad = fc.constantFrom(Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY);
   fc.assert(
     fc.property(calls, bad, fc.nat(), ({ operation, dtype, n, seeds, eps, kind }, value, pick) => {
-      const call = /** @type {(x: any, options: any) => any} */ (OPERATIONS[operation]);
+      const call = OPERATIONS[operation];
       const options = {
         ...makeParameters(dtype, n, 9, kind),
         eps,
@@ -467,9 +465,9 @@ test("layerNorm and rmsNorm keep NaN of a long run out of the next (seed 9)", ()
     for (const [operation, call] of Object.entries(OPERATIONS)) {
       const n = 100_003;
       const x = makeRows(dtype, [1, 2, 3], n);
-      const clean = /** @type {Row} */ (call(x, { normalizedShape: n }));
+      const clean = call(x, { normalizedShape: n });
       x[n + 77_777] = Number.NaN;
-      const got = /** @type {Row} */ (call(x, { normalizedShape: n }));
+      const got = call(x, { normalizedShape: n });
       assertSameBits(got.subarray(0, n), clean.subarray(0, n), `${operation} ${dtype} before`);
       assert.ok(got.subarray(n, 2 * n).every(Number.isNaN), `${operation} ${dtype} spoiled`);
       assertSameBits(got.subarray(2 * n), clean.subarray(2 * n), `${operation} ${dtype} after`);
@@ -483,7 +481,7 @@ test("layerNorm of a constant run and rmsNorm of zeros give the bias, or 0 (seed
     fc.constantFrom(0, -0, 0.1, 1e30, 3e-39, -7, 1e-45, 3.4e38, 5e-324, 1.7e308),
   );
   const run = fc.property(calls, anyNumber, ({ operation, dtype, n, eps, kind }, number) => {
-    const call = /** @type {(x: any, options: any) => any} */ (OPERATIONS[operation]);
+    const call = OPERATIONS[operation];
     const options = makeParameters(dtype, n, 9, kind);
     const x = newRow(dtype, n).fill(operation === "layerNorm" ? number : 0);
     if (!Number.isFinite(x[0])) return;
@@ -522,7 +520,7 @@ test("layerNorm of a long constant run gives the bias", () => {
 // --- Empty ---------------------------------------------------------------------------------------------------------------
 
 for (const [name, call] of Object.entries(OPERATIONS)) {
-  const run = /** @type {(x: any, options?: any) => any} */ (call);
+  const run = call;
 
   test(`${name} of an empty batch is empty`, () => {
     for (const Type of [Float32Array, Float64Array]) {
@@ -568,7 +566,7 @@ for (const [name, call] of Object.entries(OPERATIONS)) {
 
 test("layerNorm and rmsNorm write nothing on an error, and the next call works", () => {
   for (const [name, operation] of Object.entries(OPERATIONS)) {
-    const call = /** @type {(x: any, options?: any) => any} */ (operation);
+    const call = operation;
     for (const [rows, n] of [
       [2, 6],
       [3, 100_002],

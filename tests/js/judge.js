@@ -17,10 +17,10 @@ import { momentsOf, Normalizer, toNumber, worstElement } from "./exact.js";
  * @property {number} rstd relative error of rstd in eps
  */
 
-/** @type {Record<Operation, { call: typeof layerNorm, centered: boolean }>} */
+/** @type {Record<Operation, { call: (x: any, options: any) => any, centered: boolean }>} */
 export const operations = {
   layerNorm: { call: layerNorm, centered: true },
-  rmsNorm: { call: /** @type {typeof layerNorm} */ (rmsNorm), centered: false },
+  rmsNorm: { call: rmsNorm, centered: false },
 };
 
 /** Allowed: 3 eps * M for results, 3 eps for rstd, once its bound for the mean. */
@@ -114,9 +114,7 @@ function dtypeOf(x) {
 export function judge(operation, x, eps, options, normalizer) {
   const { call, centered } = operations[operation];
   const reference = normalizer ?? new Normalizer(momentsOf(x), { eps, centered });
-  const { output, mean, rstd } = /** @type {any} */ (
-    call(x, { ...options, eps, returnStats: true })
-  );
+  const { output, mean, rstd } = call(x, { ...options, eps, returnStats: true });
   const dtype = dtypeOf(x);
   const { index, error, expected } = worstElement(reference, x, output, options);
   return {
