@@ -82,6 +82,10 @@ void normalize_short(const Call& call) {
   }
 }
 
+// How far ahead of the stores y is loaded, so that its cache lines are there in time. At least two whole rows follow.
+constexpr size_t kTouchAhead = 96;
+static_assert(kTouchAhead <= kShortRun);
+
 /// Writes the present row and, in the same loop, takes the plain sums of another, so that memory and arithmetic
 /// overlap.
 template <Sum kSum, bool kCorrected>
@@ -99,6 +103,7 @@ template <Sum kSum, bool kCorrected>
     ChainsF32 chains;
     LAYERNORM_ROLLED
     for (const float* end = x + kFlush; x != end; x += kStep, w += kStep, b += kStep, y += kStep, ahead += kStep) {
+      simd::touch(y + kTouchAhead);
       // Vector by vector: a store that may alias the next load keeps compilers from loading all at once and spilling.
       for (size_t k = 0; k < kChains; ++k) {
         sums.add_vector<kSum, false>(chains, k, simd::load(ahead + 4 * k), {});

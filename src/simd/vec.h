@@ -6,6 +6,7 @@
 #define LAYERNORM_SIMD_VEC_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include "simd/intrinsics.h"
@@ -57,6 +58,9 @@ inline void store(float* p, F32x4 a) { wasm_v128_store(p, a.v); }
 inline void store(double* p, F64x2 a) { wasm_v128_store(p, a.v); }
 inline F32x4 splat(float a) { return {wasm_f32x4_splat(a)}; }
 inline F64x2 splat(double a) { return {wasm_f64x2_splat(a)}; }
+
+/// Brings p's cache line near. The load is volatile: nobody uses its value.
+inline void touch(const float* p) { (void)*reinterpret_cast<const volatile int32_t*>(p); }
 
 /// The first n < kLanes elements; the other lanes are `rest`.
 template <class Lane>
