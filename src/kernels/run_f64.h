@@ -31,14 +31,15 @@ struct ExactSum {
   }
 };
 
-/// x - mean, each part rounded at its own magnitude.
+/// x - mean as its nearest float64 and the rest, which counts where the deviations are no larger than the mean's last bits.
 struct Deviation {
   simd::F64x2 high, low;
 
   Deviation(simd::F64x2 x, simd::F64x2 minus_mean_high, simd::F64x2 mean_low) {
     const ExactSum difference(x, minus_mean_high);
-    high = difference.sum;
-    low = difference.error - mean_low;
+    const simd::F64x2 rest = difference.error - mean_low;
+    high = difference.sum + rest;
+    low = rest - (high - difference.sum);
   }
 };
 

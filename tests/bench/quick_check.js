@@ -38,9 +38,9 @@ const GOALS = [
 
 /** @type {import("./timing.js").Settings} */
 const SETTINGS = {
-  sampleMs: 4,
+  sampleMs: 20,
   warmUpMs: 100,
-  budgetMs: 2000,
+  budgetMs: 3000,
   minRounds: 15,
   maxRounds: 60,
   slowMs: 2000,

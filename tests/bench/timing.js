@@ -17,9 +17,9 @@
  * @property {number} minSamples ... but not below this number of samples
  */
 
-/** Each shape's medians come from 30 rounds and more, but for the slowest candidates on the largest shapes. @type {Settings} */
+/** Samples long enough that caches hold the contender's own data. Each shape's medians come from 30 rounds and more, but for the slowest candidates on the largest shapes. @type {Settings} */
 export const FULL = {
-  sampleMs: 4,
+  sampleMs: 20,
   warmUpMs: 150,
   budgetMs: 12_000,
   minRounds: 30,

@@ -247,6 +247,18 @@ TEST(Checks, LetAnEmptyBatchPass) {
   EXPECT_EQ(layer_norm(std::span<const float>(), 4, {}, std::span<float>()), Status::ok);
 }
 
+TEST(Values, WhereDeviationsAreTheLastBitsOfTheMean) {
+  const double ulp = std::numeric_limits<double>::epsilon();
+  const std::vector<double> x = {1.5, 1.5, 1.5 + ulp};
+  std::vector<double> y(x.size());
+  Options options;
+  options.eps = 0;
+  ASSERT_EQ(layer_norm(x, 3, options, y), Status::ok);
+  EXPECT_DOUBLE_EQ(y[0], -std::sqrt(0.5));
+  EXPECT_DOUBLE_EQ(y[1], -std::sqrt(0.5));
+  EXPECT_DOUBLE_EQ(y[2], std::sqrt(2));
+}
+
 TEST(Values, OfTheWorkedExample) {
   const std::vector<double> x = {3, 5, 2, 8, 1, 3, 5, 8, 3, 2, 7, 9};
   std::vector<double> y(x.size());
