@@ -31,11 +31,13 @@ export function readDims(where: string, name: string, value: unknown): number[] 
 
 /** The dimensions given, if they are some. */
 export function checkDims(where: string, name: string, dims: number[]): number[] {
-  for (const dim of dims) {
+  dims.forEach((dim, i) => {
     if (!Number.isSafeInteger(dim) || dim < 0) {
       throw wrongValue(where, name, "integers >= 0", show(dims));
     }
-  }
+    // -0 is a size like 0, and comes back as one.
+    if (dim === 0) dims[i] = 0;
+  });
   if (!Number.isSafeInteger(count(dims))) {
     throw wrongValue(where, name, "fewer than 2^53 elements", show(dims));
   }

@@ -57,6 +57,9 @@ export const forgotten =
     ? undefined
     : new FinalizationRegistry<{ release(): void }>((held) => held.release());
 
+// A view keeps its tensor: the collector must not free memory that is still looked at.
+const viewed = new WeakMap<object, Tensor>();
+
 /** @internal */
 export interface TensorState {
   readonly owner: Owner;
@@ -143,7 +146,9 @@ export class Tensor<D extends DType = DType> {
    * @throws {TypeError} if the tensor was disposed, or lost by `dispose()`
    */
   get data(): DataOf<D> {
-    return this.#live("data").backend.viewOf(this.#state) as DataOf<D>;
+    const view = this.#live("data").backend.viewOf(this.#state);
+    if (!viewed.has(view)) viewed.set(view, this);
+    return view as DataOf<D>;
   }
 
   /**

@@ -438,3 +438,18 @@ describe("typed arrays of any length give what resident tensors give", () => {
     for (const each of [input, ...Object.values(resident)]) each.dispose();
   });
 });
+
+test("a size of -0 is one of 0", () => {
+  const y = layerNorm({ data: new Float32Array(0), dims: [-0, 3], type: "float32" });
+  assert.ok(Object.is(y.dims[0], 0));
+});
+
+test("nested arrays have at most 64 dimensions, as shapes do", () => {
+  /** @param {number} depth @returns {any} */
+  const deep = (depth) => (depth === 1 ? [1, 2] : [deep(depth - 1)]);
+  assert.equal(
+    JSON.stringify(layerNorm(deep(64))).length,
+    JSON.stringify(layerNorm(deep(1))).length + 126,
+  );
+  assert.throws(() => layerNorm(deep(65)), RangeError);
+});

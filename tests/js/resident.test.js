@@ -19,6 +19,14 @@ function assertTypeError(call, message) {
   assert.throws(call, { name: "TypeError", message });
 }
 
+const PACKAGE = new URL("../../dist/index.js", import.meta.url).href;
+
+/** @param {string} script a module that may call gc() @returns {string} what it printed */
+function runWithCollector(script) {
+  const flags = ["--expose-gc", "--input-type=module", "--eval", script];
+  return execFileSync(process.execPath, flags, { encoding: "utf8" });
+}
+
 describe("tensor", () => {
   test("copies typed, plain, nested and tensor-like data and other tensors", () => {
     const f64 = Float64Array.from(values);
@@ -155,7 +163,7 @@ describe("Tensor", () => {
 
   test("and plans that are forgotten are freed once the event loop turns", () => {
     const script = `
-      import { layerNorm, plan, tensor, zeros } from ${JSON.stringify(new URL("../../dist/index.js", import.meta.url).href)};
+      import { layerNorm, plan, tensor, zeros } from ${JSON.stringify(PACKAGE)};
       const turn = () => new Promise((resolve) => setTimeout(resolve));
       const size = () => zeros([1]).data.buffer.byteLength;
       const round = async () => {
@@ -171,8 +179,19 @@ describe("Tensor", () => {
       for (let i = 0; i < 50; i++) await round();
       console.log(size() - before);
     `;
-    const flags = ["--expose-gc", "--input-type=module", "--eval", script];
-    assert.equal(execFileSync(process.execPath, flags, { encoding: "utf8" }), "0\n");
+    assert.equal(runWithCollector(script), "0\n");
+  });
+
+  test("keep their memory as long as a view of it is held", () => {
+    const script = `
+      import { tensor } from ${JSON.stringify(PACKAGE)};
+      const sevens = () => tensor(new Float32Array(1000).fill(7)).data;
+      const view = sevens();
+      for (let i = 0; i < 5; i++) { gc(); await new Promise((resolve) => setTimeout(resolve)); }
+      for (let i = 0; i < 20; i++) tensor(new Float32Array(1000).fill(-1));
+      console.log(view.every((value) => value === 7));
+    `;
+    assert.equal(runWithCollector(script), "true\n");
   });
 });
 
