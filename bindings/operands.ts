@@ -138,7 +138,8 @@ function readNested(where: string, name: string, value: readonly unknown[]): Ope
     if (Array.isArray(element)) {
       if (depth === leaf)
         throw wrongValue(where, name, "no ragged nesting", "an array beside numbers");
-      if (depth >= MAX_RANK) throw wrongValue(where, name, `at most ${MAX_RANK} dimensions`, "more");
+      if (depth >= MAX_RANK)
+        throw wrongValue(where, name, `at most ${MAX_RANK} dimensions`, "more");
       const length = element.length;
       if (depth === dims.length) dims.push(length);
       if (length !== dims[depth]) {
