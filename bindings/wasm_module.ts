@@ -100,10 +100,19 @@ export async function fetchModule(where: string, url: string): Promise<WebAssemb
     try {
       return await WebAssembly.compileStreaming(response);
     } catch {
-      return compile(readBytes(where, "url", await copy.arrayBuffer()));
+      return compile(readBytes(where, "url", await readBody(where, url, copy)));
     }
   }
-  return compile(readBytes(where, "url", await response.arrayBuffer()));
+  return compile(readBytes(where, "url", await readBody(where, url, response)));
+}
+
+/** The connection may end while the body comes. */
+async function readBody(where: string, url: string, response: Response): Promise<ArrayBuffer> {
+  try {
+    return await response.arrayBuffer();
+  } catch (error) {
+    throw unreachable(where, url, error);
+  }
 }
 
 function start(glue: ReturnType<typeof createGlue>, instance: WebAssembly.Instance): WasmBackend {

@@ -232,6 +232,11 @@ describe("init({ url })", () => {
   };
   before(async () => {
     server = createServer((request, response) => {
+      if (request.url === "/broken.wasm") {
+        response.writeHead(200, { "content-type": "application/wasm", "content-length": 10_000 });
+        response.write(bytes.subarray(0, 1000), () => response.destroy());
+        return;
+      }
       const [status, type, body] = replies[request.url ?? ""] ?? [500, "text/plain", ""];
       response.writeHead(status, { "content-type": type }).end(body);
     });
@@ -268,6 +273,10 @@ describe("init({ url })", () => {
     );
     await rejects(
       slim.init({ url: "http://127.0.0.1:9/" }),
+      /^init: "url" could not be read: http/,
+    );
+    await rejects(
+      slim.init({ url: `${base}/broken.wasm` }),
       /^init: "url" could not be read: http/,
     );
     await rejects(slim.init({ url: "not a url" }), /^init: "url" could not be read: not a url/);
