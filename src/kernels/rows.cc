@@ -106,7 +106,7 @@ template <Sum kSum, bool kCorrected>
       simd::touch(y + kTouchAhead);
       // Vector by vector: a store that may alias the next load keeps compilers from loading all at once and spilling.
       for (size_t k = 0; k < kChains; ++k) {
-        sums.add_vector<kSum, false>(chains, k, simd::load(ahead + 4 * k), {});
+        sums.add_vector<kSum, false>(chains, k, simd::load(ahead + 4 * k), simd::splat(0.0F));
         NormalizerF32::write_vector(normalize, x + 4 * k, w + 4 * k, b + 4 * k, y + 4 * k);
       }
     }
