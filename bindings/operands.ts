@@ -57,10 +57,8 @@ export function readOperand(
   if (typeof value !== "object" || value === null) {
     throw wrongType(where, name, expected, describe(value));
   }
-  const dtype = dtypeOf(value);
-  if (dtype !== undefined) return flatOperand(dtype, value as FloatArray);
-  const state = stateOf(value);
-  if (state !== undefined) return residentOperand(value as Tensor);
+  const elements = readElements(value);
+  if (elements !== undefined) return elements;
   if (Array.isArray(value)) return readNested(where, name, value);
   if ("data" in value && ("dims" in value || "shape" in value)) {
     return readTensorLike(where, name, value as Record<string, unknown>);
@@ -81,15 +79,16 @@ export function readParameter(
 
 /** Reads a value that is written to: a typed array or a resident tensor. */
 export function readDestination(where: string, name: string, value: unknown): Operand {
-  const expected = `a ${ARRAYS} or a Tensor`;
-  if (typeof value !== "object" || value === null) {
-    throw wrongType(where, name, expected, describe(value));
-  }
+  const elements = typeof value === "object" && value !== null ? readElements(value) : undefined;
+  if (elements !== undefined) return elements;
+  throw wrongType(where, name, `a ${ARRAYS} or a Tensor`, describe(value));
+}
+
+/** A typed array or a resident tensor, or undefined for any other object. */
+function readElements(value: object): Operand | undefined {
   const dtype = dtypeOf(value);
   if (dtype !== undefined) return flatOperand(dtype, value as FloatArray);
-  const state = stateOf(value);
-  if (state !== undefined) return residentOperand(value as Tensor);
-  throw wrongType(where, name, expected, describe(value));
+  return stateOf(value) === undefined ? undefined : residentOperand(value as Tensor);
 }
 
 /** A typed array of the given element type. */

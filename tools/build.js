@@ -7,7 +7,7 @@ import { basename, delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build as bundle } from "esbuild";
 import { minify } from "terser";
-import { ensureEmscripten, run, SetupError } from "./emscripten.js";
+import { ensureEmscripten, run, runScript, SetupError } from "./emscripten.js";
 
 /** @typedef {import("./emscripten.js").Emscripten} Emscripten */
 
@@ -227,11 +227,5 @@ async function removeInternalTypes(entries) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  try {
-    await build();
-  } catch (error) {
-    if (!(error instanceof SetupError)) throw error;
-    console.error(error.message);
-    process.exitCode = 1;
-  }
+  await runScript(build);
 }

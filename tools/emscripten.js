@@ -66,6 +66,21 @@ const WARM_UP_FLAGS = [
 export class SetupError extends Error {}
 
 /**
+ * Runs a script's main function; what the user can put right is shown as its message alone.
+ *
+ * @param {() => Promise<unknown>} main
+ */
+export async function runScript(main) {
+  try {
+    await main();
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error;
+    console.error(error.message);
+    process.exitCode = 1;
+  }
+}
+
+/**
  * @param {{ log: Log, env?: Env }} options
  * @returns {Promise<Emscripten>}
  * @throws {SetupError} if there is none and none can be set up

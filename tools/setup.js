@@ -16,6 +16,7 @@ import {
   installEmscripten,
   MINIMUM_VERSION,
   run,
+  runScript,
   SetupError,
 } from "./emscripten.js";
 
@@ -359,12 +360,8 @@ async function ensureNodeModules(root, log) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  try {
+  await runScript(async () => {
     await setup();
     console.log("The set-up is done.");
-  } catch (error) {
-    if (!(error instanceof SetupError)) throw error;
-    console.error(error.message);
-    process.exitCode = 1;
-  }
+  });
 }

@@ -5,7 +5,7 @@
 //   node tools/start.js --no-build   takes what is built already
 
 import { EXAMPLE, MISPRINTS } from "../web/documents.js";
-import { SetupError } from "./emscripten.js";
+import { runScript } from "./emscripten.js";
 import { serve } from "./serve.js";
 import { setup } from "./setup.js";
 
@@ -97,10 +97,4 @@ function brief(value) {
   return String(Number(value.toFixed(DECIMALS)));
 }
 
-try {
-  await main(process.argv.slice(2));
-} catch (error) {
-  if (!(error instanceof SetupError)) throw error;
-  console.error(error.message);
-  process.exitCode = 1;
-}
+await runScript(() => main(process.argv.slice(2)));

@@ -6,7 +6,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { run, SetupError } from "./emscripten.js";
+import { run, runScript, SetupError } from "./emscripten.js";
 import { setup } from "./setup.js";
 
 /** @typedef {import("./emscripten.js").Emscripten} Emscripten */
@@ -152,10 +152,4 @@ async function main(names) {
   print(`\n== passed in ${seconds(start)}: ${times.join(", ")}`);
 }
 
-try {
-  await main(process.argv.slice(2));
-} catch (error) {
-  if (!(error instanceof SetupError)) throw error;
-  console.error(error.message);
-  process.exitCode = 1;
-}
+await runScript(() => main(process.argv.slice(2)));
