@@ -5,7 +5,7 @@
 //   node tools/start.js --no-build   takes what is built already
 
 import { EXAMPLE, MISPRINTS } from "../web/documents.js";
-import { runScript } from "./emscripten.js";
+import { runScript, SetupError } from "./emscripten.js";
 import { serve } from "./serve.js";
 import { setup } from "./setup.js";
 
