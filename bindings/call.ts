@@ -8,13 +8,14 @@ import { formResult, makeResults } from "./results.js";
 
 // The functions' types stand in api.ts.
 // biome-ignore lint/suspicious/noExplicitAny: it is all of them
-export function call(op: Op, inlined: Inlined, x: unknown, given: unknown): any {
-  const input = readOperand(op.name, op.inputs[0]!, x);
+export function call(op: Op, inlined: Inlined, x: unknown, given: unknown, second?: unknown): any {
+  const input = readOperand(op.name, "x", x);
+  const residual = op.inputs.length > 1 ? readOperand(op.name, "residual", second) : undefined;
   const options = readOptions(op, given);
   // From here on no code of the caller's runs.
-  const d = checkCall(op, input, options);
+  const d = checkCall(op, input, residual, options);
   const backend = backendFor(inlined);
   makeResults(d, backend, options.returnStats);
-  backend.run(d);
-  return formResult(d, options.out !== undefined, options.returnStats);
+  if (input.size !== 0) backend.run(d);
+  return formResult(d, options.out, options.sumOut, options.returnStats);
 }

@@ -1,9 +1,16 @@
 // Making resident tensors from values of the caller's.
 import { count, type Dims, readDims, show } from "./dims.js";
-import { copyInto } from "./dtypes.js";
+import { DTYPES, isBits } from "./dtypes.js";
 import { wrongValue } from "./errors.js";
 import { backendFor, type Inlined } from "./instance.js";
-import { type Operand, readDType, readOperand, settle } from "./operands.js";
+import {
+  flatOperand,
+  type Operand,
+  readDType,
+  readOperand,
+  residentOperand,
+  settle,
+} from "./operands.js";
 import { allocateTensor, type Tensor } from "./tensor.js";
 import type { DType } from "./types.js";
 import type { WasmBackend } from "./wasm_backend.js";
@@ -24,17 +31,19 @@ export function tensor(
   shape: unknown,
   dtype: unknown,
 ): Tensor<never> {
-  const source = readOperand("tensor", "data", data);
+  const type = dtype === undefined ? undefined : readDType("tensor", "dtype", dtype);
+  // Bits of the type that is named.
+  const isOfBits = type !== undefined && DTYPES[type].bytes === 2 && isBits(data);
+  const source = isOfBits ? flatOperand(type, data) : readOperand("tensor", "data", data);
   const given = shape === undefined ? undefined : readDims("tensor", "shape", shape);
   const own = source.kind === "nested" ? "float32" : source.dtype;
-  const type = dtype === undefined ? own : readDType("tensor", "dtype", dtype);
   settle("tensor", "data", source);
   const dims = given ?? source.dims ?? [source.size];
   if (count(dims) !== source.size) {
     const expected = `${count(dims)} elements for shape ${show(dims)}`;
     throw wrongValue("tensor", "data", expected, `${source.size}`);
   }
-  return copyToTensor("tensor", backendFor(inlined), source, dims, type) as Tensor<never>;
+  return copyToTensor("tensor", backendFor(inlined), source, dims, type ?? own) as Tensor<never>;
 }
 
 /** A new tensor with the elements of a settled operand. */
@@ -47,6 +56,8 @@ export function copyToTensor(
 ): Tensor {
   const pinned = backend.pin(source);
   const result = allocateTensor(where, backend, dims, dtype);
-  copyInto(result.data, backend.elementsOf(pinned), 0);
+  const target = residentOperand(result);
+  target.size = source.size;
+  backend.convert(pinned, target);
   return result;
 }

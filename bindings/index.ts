@@ -1,11 +1,21 @@
 // The entry `layernorm`: the wasm is inlined and instantiated at the first call.
 import type {
+  AddGroupNorm,
+  AddLayerNorm,
+  AddRmsNorm,
+  BatchNorm,
   Dispose,
+  GroupNorm,
   Init,
   InitSync,
+  InstanceNorm,
+  L2Normalize,
   LayerNorm,
+  LocalResponseNorm,
+  LpNormalize,
   MakePlan,
   MakeTensor,
+  MeanVarianceNormalize,
   RmsNorm,
   Zeros,
 } from "./api.js";
@@ -24,6 +34,26 @@ export const layerNorm: LayerNorm = (x: unknown, options?: unknown) =>
   call(OPS.layerNorm, inlined, x, options);
 export const rmsNorm: RmsNorm = (x: unknown, options?: unknown) =>
   call(OPS.rmsNorm, inlined, x, options);
+export const groupNorm: GroupNorm = (x: unknown, options?: unknown) =>
+  call(OPS.groupNorm, inlined, x, options);
+export const instanceNorm: InstanceNorm = (x: unknown, options?: unknown) =>
+  call(OPS.instanceNorm, inlined, x, options);
+export const batchNorm: BatchNorm = (x: unknown, options?: unknown) =>
+  call(OPS.batchNorm, inlined, x, options);
+export const l2Normalize: L2Normalize = (x: unknown, options?: unknown) =>
+  call(OPS.l2Normalize, inlined, x, options);
+export const lpNormalize: LpNormalize = (x: unknown, options?: unknown) =>
+  call(OPS.lpNormalize, inlined, x, options);
+export const meanVarianceNormalize: MeanVarianceNormalize = (x: unknown, options?: unknown) =>
+  call(OPS.meanVarianceNormalize, inlined, x, options);
+export const localResponseNorm: LocalResponseNorm = (x: unknown, options?: unknown) =>
+  call(OPS.localResponseNorm, inlined, x, options);
+export const addLayerNorm: AddLayerNorm = (x: unknown, residual: unknown, options?: unknown) =>
+  call(OPS.addLayerNorm, inlined, x, options, residual);
+export const addRmsNorm: AddRmsNorm = (x: unknown, residual: unknown, options?: unknown) =>
+  call(OPS.addRmsNorm, inlined, x, options, residual);
+export const addGroupNorm: AddGroupNorm = (x: unknown, residual: unknown, options?: unknown) =>
+  call(OPS.addGroupNorm, inlined, x, options, residual);
 
 export const tensor: MakeTensor = (data: unknown, shape?: unknown, dtype?: unknown) =>
   create.tensor(inlined, data, shape, dtype);

@@ -4,21 +4,24 @@
 // everything was read: it runs no code of the caller's, and what it found stays true for the rest of the call.
 import { checkDims, count, type Dims, MAX_RANK, readDims, show } from "./dims.js";
 import {
-  bufferOf,
-  byteOffsetOf,
   DTYPE_NAMES,
   DTYPES,
   dtypeOf,
+  type Elements,
+  elementsIn,
+  isBits,
   isGone,
   lengthOf,
+  type OwnArray,
 } from "./dtypes.js";
 import { describe, quotedList, wrongType, wrongValue } from "./errors.js";
 import { fault, stateOf, type Tensor } from "./tensor.js";
-import type { DType, FloatArray } from "./types.js";
+import type { DType } from "./types.js";
 
-const ARRAYS = "Float32Array or Float64Array";
+const ARRAYS = "Float32Array, Float64Array or Float16Array";
 const KINDS = `a ${ARRAYS}, a tensor-like object, nested arrays of numbers or a Tensor`;
 const PARAMETER = `null, a number, ${KINDS}`;
+const DESTINATION = `a ${ARRAYS}, a Uint16Array of 16-bit floats or a Tensor`;
 
 export type Kind = "flat" | "like" | "nested" | "resident";
 
@@ -31,20 +34,25 @@ export interface Fields {
 export class Operand {
   /** The number of elements, once settled. */
   size = 0;
+  /** The elements, once settled, unless they stand in wasm memory at an address. Uint16Array for 16-bit types. */
+  array: Elements | undefined;
 
   constructor(
     readonly kind: Kind,
-    readonly dtype: DType,
+    /** Of a Uint16Array to write to, x decides. */
+    public dtype: DType,
     /** Undefined for the flat kind. */
     readonly dims: Dims | undefined,
-    /** The elements, unless they stand in wasm memory at an address. */
-    readonly array: FloatArray | undefined,
+    /** The caller's own array, on the same memory as `array`. */
+    readonly own: OwnArray | undefined,
     readonly address: number,
     /** Of the resident kind only. */
     readonly tensor: Tensor | undefined,
     /** Of the tensor-like kind only. */
     readonly fields: Fields | undefined,
-  ) {}
+  ) {
+    this.array = own as Elements | undefined;
+  }
 }
 
 /** Reads a value of any kind; `expected` says so in messages. */
@@ -77,22 +85,30 @@ export function readParameter(
   return readOperand(where, name, value, PARAMETER);
 }
 
+/** Reads a value of any kind, or null for none. */
+export function readTensor(where: string, name: string, value: unknown): Operand | undefined {
+  return value === null ? undefined : readOperand(where, name, value, `null, ${KINDS}`);
+}
+
 /** Reads a value that is written to: a typed array or a resident tensor. */
 export function readDestination(where: string, name: string, value: unknown): Operand {
-  const elements = typeof value === "object" && value !== null ? readElements(value) : undefined;
-  if (elements !== undefined) return elements;
-  throw wrongType(where, name, `a ${ARRAYS} or a Tensor`, describe(value));
+  if (typeof value === "object" && value !== null) {
+    const elements = readElements(value);
+    if (elements !== undefined) return elements;
+    if (isBits(value)) return flatOperand("bfloat16", value);
+  }
+  throw wrongType(where, name, DESTINATION, describe(value));
 }
 
 /** A typed array or a resident tensor, or undefined for any other object. */
 function readElements(value: object): Operand | undefined {
   const dtype = dtypeOf(value);
-  if (dtype !== undefined) return flatOperand(dtype, value as FloatArray);
+  if (dtype !== undefined) return flatOperand(dtype, value as OwnArray);
   return stateOf(value) === undefined ? undefined : residentOperand(value as Tensor);
 }
 
 /** A typed array of the given element type. */
-export function flatOperand(dtype: DType, array: FloatArray): Operand {
+export function flatOperand(dtype: DType, array: OwnArray): Operand {
   return new Operand("flat", dtype, undefined, array, 0, undefined, undefined);
 }
 
@@ -107,16 +123,23 @@ function readTensorLike(where: string, name: string, value: Record<string, unkno
   const dims = readDims(where, `${name}.${dimsField}`, value[dimsField]);
   const type = typeField && value[typeField];
   const data = value.data;
-  const dtype = dtypeOf(data);
-  if (dtype === undefined) {
-    throw wrongType(where, `${name}.data`, `a ${ARRAYS}`, describe(data));
+  let dtype = dtypeOf(data);
+  if (dtype === undefined && !isBits(data)) {
+    throw wrongType(where, `${name}.data`, `a ${ARRAYS}, or a Uint16Array`, describe(data));
   }
   if (typeField !== undefined && type !== undefined && type !== dtype) {
-    readDType(where, `${name}.${typeField}`, type);
-    throw wrongType(where, `${name}.data`, `the typed array of "${type}"`, describe(data));
+    const named = readDType(where, `${name}.${typeField}`, type);
+    if (dtype !== undefined || DTYPES[named].bytes !== 2) {
+      throw wrongType(where, `${name}.data`, `the typed array of "${named}"`, describe(data));
+    }
+    dtype = named;
+  }
+  if (dtype === undefined) {
+    const expected = '"float16" or "bfloat16" for a Uint16Array';
+    throw wrongType(where, `${name}.${typeField ?? "type"}`, expected, "undefined");
   }
   const fields: Fields = { dims: dimsField, type: typeField };
-  return new Operand("like", dtype, dims, data as FloatArray, 0, undefined, fields);
+  return new Operand("like", dtype, dims, data as OwnArray, 0, undefined, fields);
 }
 
 /** Reads the name of an element type. */
@@ -131,20 +154,17 @@ export function readDType(where: string, name: string, value: unknown): DType {
 function readNested(where: string, name: string, value: readonly unknown[]): Operand {
   const dims: number[] = [];
   const values: number[] = [];
+  const ragged = (got: string) => wrongValue(where, name, "no ragged nesting", got);
   // The first element of each depth decides whether arrays or numbers stand there.
   let leaf = -1;
   const visit = (element: unknown, depth: number): void => {
     if (Array.isArray(element)) {
-      if (depth === leaf)
-        throw wrongValue(where, name, "no ragged nesting", "an array beside numbers");
+      if (depth === leaf) throw ragged("an array beside numbers");
       if (depth >= MAX_RANK)
         throw wrongValue(where, name, `at most ${MAX_RANK} dimensions`, "more");
       const length = element.length;
       if (depth === dims.length) dims.push(length);
-      if (length !== dims[depth]) {
-        const got = `rows of ${dims[depth]} and ${length}`;
-        throw wrongValue(where, name, "no ragged nesting", got);
-      }
+      if (length !== dims[depth]) throw ragged(`rows of ${dims[depth]} and ${length}`);
       for (let i = 0; i < length; i++) visit(element[i], depth + 1);
       return;
     }
@@ -152,8 +172,7 @@ function readNested(where: string, name: string, value: readonly unknown[]): Ope
       throw wrongType(where, name, "numbers", `${describe(element)} in it`);
     }
     if (leaf < 0 && depth === dims.length) leaf = depth;
-    if (depth !== leaf)
-      throw wrongValue(where, name, "no ragged nesting", "a number beside arrays");
+    if (depth !== leaf) throw ragged("a number beside arrays");
     values.push(element);
   };
   visit(value, 0);
@@ -163,10 +182,10 @@ function readNested(where: string, name: string, value: readonly unknown[]): Ope
 }
 
 /** An operand's kind in a few words. */
-export function describeOperand({ kind, dtype, array }: Operand): string {
+export function describeOperand({ kind, dtype, own }: Operand): string {
   switch (kind) {
     case "flat":
-      return `a ${describe(array)}`;
+      return `a ${describe(own)}`;
     case "like":
       return "a tensor-like object";
     case "nested":
@@ -178,36 +197,21 @@ export function describeOperand({ kind, dtype, array }: Operand): string {
 
 /** Counts an operand's elements and makes sure that they are there. */
 export function settle(where: string, name: string, operand: Operand): void {
-  const { array, tensor, dims } = operand;
-  if (array === undefined) {
+  const { own, tensor, dims, dtype } = operand;
+  if (own === undefined) {
     const state = stateOf(tensor!)!;
     const got = fault(state);
     if (got !== undefined) throw wrongType(where, name, "a live tensor", got);
     operand.size = state.size;
     return;
   }
-  const size = lengthOf(array);
-  if (size === 0 && isGone(array)) {
-    throw wrongType(where, name, "memory that is there", `a detached ${describe(array)}`);
+  const size = lengthOf(own);
+  if (size === 0 && isGone(own)) {
+    throw wrongType(where, name, "memory that is there", `a detached ${describe(own)}`);
   }
   if (dims !== undefined && count(dims) !== size) {
     throw wrongValue(where, name, `${count(dims)} elements for shape ${show(dims)}`, `${size}`);
   }
   operand.size = size;
-}
-
-/** Where a settled operand's elements stand: in which buffer, from which byte to which. */
-export interface Extent {
-  readonly buffer: ArrayBufferLike;
-  readonly begin: number;
-  readonly end: number;
-}
-
-export function extentOf({ array, tensor, address, dtype, size }: Operand): Extent {
-  const begin = array === undefined ? address : byteOffsetOf(array);
-  return {
-    buffer: array === undefined ? stateOf(tensor!)!.owner.block!.backend.buffer : bufferOf(array),
-    begin,
-    end: begin + size * DTYPES[dtype].bytes,
-  };
+  if (dtype === "float16") operand.array = elementsIn(own, dtype);
 }

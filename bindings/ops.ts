@@ -2,98 +2,307 @@
 // messages, functions and plans are driven from here.
 import { readDims, readNumbers } from "./dims.js";
 import {
+  byAxes,
+  byAxesOrImages,
+  byBatch,
+  byGroups,
+  byInstances,
+  byWindows,
+  type ReadGeometry,
+} from "./geometry.js";
+import {
+  choice,
+  readCount,
   readDestination,
   readEps,
   readFinite,
   readFlag,
+  readFraction,
   readNumber,
+  readOrder,
   readParameter,
   readSize,
   readString,
+  readTensor,
 } from "./option_readers.js";
-import type { LayerNormOptions, RmsNormOptions } from "./types.js";
+import type { Options } from "./options.js";
+import type {
+  AddGroupNormOptions,
+  AddLayerNormOptions,
+  AddRmsNormOptions,
+  BatchNormOptions,
+  GroupNormOptions,
+  InstanceNormOptions,
+  L2NormalizeOptions,
+  LayerNormOptions,
+  LocalResponseNormOptions,
+  LpNormalizeOptions,
+  MeanVarianceNormalizeOptions,
+  RmsNormOptions,
+} from "./types.js";
 
 /** Checks one option's value by itself and returns it, copied where it is the caller's array. */
 export type Reader = (where: string, name: string, value: unknown) => unknown;
 
-export type OpName = "layerNorm" | "rmsNorm";
+export type OpName =
+  | "layerNorm"
+  | "rmsNorm"
+  | "groupNorm"
+  | "instanceNorm"
+  | "batchNorm"
+  | "l2Normalize"
+  | "lpNormalize"
+  | "meanVarianceNormalize"
+  | "localResponseNorm"
+  | "addLayerNorm"
+  | "addRmsNorm"
+  | "addGroupNorm";
+
+/** The core's names. */
+export type KernelName =
+  | "layer_norm"
+  | "rms_norm"
+  | "l2_normalize"
+  | "l1_normalize"
+  | "max_normalize"
+  | "mean_variance_normalize"
+  | "batch_norm"
+  | "local_response_norm";
+
+export type Family = "layer" | "rms" | "batch" | "norm" | "deviation";
+
+/** Families in which a preset without a cell is one without a difference, not one that is refused. */
+export const LENIENT: readonly (Family | undefined)[] = ["norm", "deviation"];
 
 export interface Op {
   readonly name: OpName;
-  /** The core's name of it. */
-  readonly kernel: "layer_norm" | "rms_norm";
-  /** The names of the tensors that come before the options. */
-  readonly inputs: readonly string[];
+  readonly kernel: KernelName | ((options: Options) => KernelName);
+  /** The names of the tensors that come before the options; with a residual, the sum is a result. */
+  readonly inputs: readonly ("x" | "residual")[];
+  readonly geometry: ReadGeometry;
   readonly statistics: readonly ("mean" | "rstd")[];
   readonly options: ReadonlyMap<string, Reader>;
   readonly eps: number;
-  /** The column of PRESETS. */
-  readonly family: "layer" | "rms";
+  /** The column of PRESETS; undefined where no preset is taken. */
+  readonly family: Family | undefined;
 }
 
 /** What a preset sets. */
 export interface Preset {
   /** `machine`: the distance from 1 to the next number of x's element type. */
-  readonly eps: number | "machine";
-  readonly weightOffset: number;
+  readonly eps?: number | "machine";
+  readonly weightOffset?: number;
+  /** Whether the normalized value is rounded to x's element type before the weight. */
+  readonly rounds?: boolean;
+  readonly momentum?: Momentum;
 }
 
-type PresetRow = Readonly<Record<Op["family"], Preset | undefined>>;
+/** How running statistics follow those of batches. */
+export interface Momentum {
+  readonly value: number;
+  /** Whether momentum weights the old value, not the new one. */
+  readonly ofOld: boolean;
+  /** Whether the running variance is the unbiased one. */
+  readonly unbiased: boolean;
+}
 
-const eps = (value: Preset["eps"], weightOffset = 0): Preset => ({ eps: value, weightOffset });
+type PresetRow = Readonly<Partial<Record<Family, Preset>>>;
+
+/** PyTorch's convention, and that of calls without a preset. */
+export const MOMENTUM: Momentum = { value: 0.1, ofOld: false, unbiased: true };
+const ofOld = (value: number, unbiased = false): Momentum => ({ value, ofOld: true, unbiased });
 
 export const PRESETS: ReadonlyMap<string, PresetRow> = new Map<string, PresetRow>([
-  // torch.nn.LayerNorm; torch.nn.RMSNorm with eps=None takes torch.finfo(x.dtype).eps.
-  ["pytorch", { layer: eps(1e-5), rms: eps("machine") }],
-  // keras.layers.LayerNormalization and RMSNormalization of Keras 3.
-  ["keras", { layer: eps(1e-3), rms: eps(1e-6) }],
-  // The same under tf.keras.layers.
-  ["tensorflow", { layer: eps(1e-3), rms: eps(1e-6) }],
-  // flax.linen.LayerNorm and RMSNorm.
-  ["flax", { layer: eps(1e-6), rms: eps(1e-6) }],
-  // LayerNormalization 17 and RMSNormalization 23.
-  ["onnx", { layer: eps(1e-5), rms: eps(1e-5) }],
+  // torch.nn.LayerNorm, GroupNorm, InstanceNorm2d, BatchNorm2d; torch.nn.RMSNorm with eps=None takes
+  // torch.finfo(x.dtype).eps; torch.nn.functional.normalize.
+  [
+    "pytorch",
+    {
+      layer: { eps: 1e-5 },
+      rms: { eps: "machine" },
+      batch: { eps: 1e-5, momentum: MOMENTUM },
+    },
+  ],
+  // keras.layers.LayerNormalization, GroupNormalization, RMSNormalization and BatchNormalization of Keras 3.
+  [
+    "keras",
+    {
+      layer: { eps: 1e-3 },
+      rms: { eps: 1e-6 },
+      batch: { eps: 1e-3, momentum: ofOld(0.99) },
+    },
+  ],
+  // The same under tf.keras.layers, whose fused BatchNormalization (rank 4) keeps the unbiased variance.
+  [
+    "tensorflow",
+    {
+      layer: { eps: 1e-3 },
+      rms: { eps: 1e-6 },
+      batch: { eps: 1e-3, momentum: ofOld(0.99, true) },
+    },
+  ],
+  // flax.linen.LayerNorm, GroupNorm, InstanceNorm, RMSNorm and BatchNorm.
+  [
+    "flax",
+    {
+      layer: { eps: 1e-6 },
+      rms: { eps: 1e-6 },
+      batch: { eps: 1e-5, momentum: ofOld(0.99) },
+    },
+  ],
+  // LayerNormalization 17, GroupNormalization 21, InstanceNormalization 6, RMSNormalization 23, BatchNormalization 15;
+  // LpNormalization divides by the norm alone.
+  [
+    "onnx",
+    {
+      layer: { eps: 1e-5 },
+      rms: { eps: 1e-5 },
+      batch: { eps: 1e-5, momentum: ofOld(0.9) },
+      norm: { eps: 0 },
+    },
+  ],
   // layer_norm_eps of BertConfig.
-  ["bert", { layer: eps(1e-12), rms: undefined }],
-  // rms_norm_eps of LlamaConfig and layer_norm_epsilon of T5Config. Both round the normalized value to x's element type
-  // before the weight, which float32 and float64 have anyway.
-  ["llama", { layer: undefined, rms: eps(1e-6) }],
-  ["t5", { layer: undefined, rms: eps(1e-6) }],
+  ["bert", { layer: { eps: 1e-12 } }],
+  // rms_norm_eps of LlamaConfig and layer_norm_epsilon of T5Config; both round before the weight.
+  ["llama", { rms: { eps: 1e-6, rounds: true } }],
+  ["t5", { rms: { eps: 1e-6, rounds: true } }],
   // GemmaRMSNorm: (1 + weight), rounded last.
-  ["gemma", { layer: undefined, rms: eps(1e-6, 1) }],
+  ["gemma", { rms: { eps: 1e-6, weightOffset: 1 } }],
 ]);
 
-const dimensions = {
-  shape: readDims,
-  normalizedShape: readSize,
-  axis: readNumber,
-  axes: readNumbers,
+const readLayout = choice(["channels_first", "channels_last"]);
+const shape = { shape: readDims };
+const trailing = { ...shape, normalizedShape: readSize, axis: readNumber, axes: readNumbers };
+const axes = { ...shape, axes: readNumbers };
+const channels = { ...shape, layout: readLayout };
+const groups = { ...channels, numGroups: readCount };
+const epilogue = {
+  weight: readParameter,
+  bias: readParameter,
+  weightOffset: readFinite,
+  scale: readParameter,
+  shift: readParameter,
+  activation: choice(["relu", "silu", "gelu", "gelu_tanh", "sigmoid", "tanh"], true),
 };
-const affine = { weight: readParameter, bias: readParameter, weightOffset: readFinite };
 const constants = { eps: readEps, preset: readString };
-const output = { out: readDestination, returnStats: readFlag };
+const out = { out: readDestination };
+const output = { ...constants, ...out, returnStats: readFlag };
+const add = { gate: readParameter, sumBias: readParameter, ...output, sumOut: readDestination };
 
 // The types of the options and the table name the same ones, or this does not compile.
 const readers = <Options>(table: Record<keyof Options, Reader>): ReadonlyMap<string, Reader> =>
   new Map(Object.entries(table));
 
+const X = ["x"] as const;
+const X_RESIDUAL = ["x", "residual"] as const;
+const MEAN_RSTD = ["mean", "rstd"] as const;
+const RSTD = ["rstd"] as const;
+
+const LAYER = {
+  kernel: "layer_norm",
+  inputs: X,
+  geometry: byAxes,
+  statistics: MEAN_RSTD,
+  eps: 1e-5,
+  family: "layer",
+} as const;
+const RMS = { ...LAYER, kernel: "rms_norm", statistics: RSTD, family: "rms" } as const;
+const NORM = { ...LAYER, statistics: [], eps: 1e-12, family: "norm" } as const;
+const ADD = { inputs: X_RESIDUAL } as const;
+
 export const OPS: Readonly<Record<OpName, Op>> = {
   layerNorm: {
     name: "layerNorm",
-    kernel: "layer_norm",
-    inputs: ["x"],
-    statistics: ["mean", "rstd"],
-    options: readers<LayerNormOptions>({ ...dimensions, ...affine, ...constants, ...output }),
-    eps: 1e-5,
-    family: "layer",
+    ...LAYER,
+    options: readers<LayerNormOptions>({ ...trailing, ...epilogue, ...output }),
   },
   rmsNorm: {
     name: "rmsNorm",
-    kernel: "rms_norm",
-    inputs: ["x"],
-    statistics: ["rstd"],
-    options: readers<RmsNormOptions>({ ...dimensions, ...affine, ...constants, ...output }),
-    eps: 1e-5,
-    family: "rms",
+    ...RMS,
+    options: readers<RmsNormOptions>({ ...trailing, ...epilogue, ...output }),
+  },
+  groupNorm: {
+    name: "groupNorm",
+    ...LAYER,
+    geometry: byGroups,
+    options: readers<GroupNormOptions>({ ...groups, ...epilogue, ...output }),
+  },
+  instanceNorm: {
+    name: "instanceNorm",
+    ...LAYER,
+    geometry: byInstances,
+    options: readers<InstanceNormOptions>({ ...channels, ...epilogue, ...output }),
+  },
+  batchNorm: {
+    name: "batchNorm",
+    ...LAYER,
+    kernel: ({ training }) => (training ? "layer_norm" : "batch_norm"),
+    geometry: byBatch,
+    options: readers<BatchNormOptions>({
+      ...channels,
+      runningMean: readTensor,
+      runningVar: readTensor,
+      training: readFlag,
+      momentum: readFraction,
+      ...epilogue,
+      ...output,
+    }),
+    family: "batch",
+  },
+  l2Normalize: {
+    name: "l2Normalize",
+    ...NORM,
+    kernel: "l2_normalize",
+    options: readers<L2NormalizeOptions>({ ...axes, ...constants, ...out }),
+  },
+  lpNormalize: {
+    name: "lpNormalize",
+    ...NORM,
+    kernel: ({ p }) =>
+      p === 1 ? "l1_normalize" : p === Infinity ? "max_normalize" : "l2_normalize",
+    options: readers<LpNormalizeOptions>({ ...axes, p: readOrder, ...constants, ...out }),
+  },
+  meanVarianceNormalize: {
+    name: "meanVarianceNormalize",
+    ...NORM,
+    kernel: "mean_variance_normalize",
+    geometry: byAxesOrImages,
+    options: readers<MeanVarianceNormalizeOptions>({ ...axes, ...constants, ...out }),
+    eps: 1e-9,
+    family: "deviation",
+  },
+  localResponseNorm: {
+    name: "localResponseNorm",
+    ...NORM,
+    kernel: "local_response_norm",
+    geometry: byWindows,
+    options: readers<LocalResponseNormOptions>({
+      size: readCount,
+      alpha: readFinite,
+      beta: readFinite,
+      k: readFinite,
+      ...channels,
+      ...out,
+    }),
+    family: undefined,
+  },
+  addLayerNorm: {
+    name: "addLayerNorm",
+    ...LAYER,
+    ...ADD,
+    options: readers<AddLayerNormOptions>({ ...trailing, ...epilogue, ...add }),
+  },
+  addRmsNorm: {
+    name: "addRmsNorm",
+    ...RMS,
+    ...ADD,
+    options: readers<AddRmsNormOptions>({ ...trailing, ...epilogue, ...add }),
+  },
+  addGroupNorm: {
+    name: "addGroupNorm",
+    ...LAYER,
+    ...ADD,
+    geometry: byGroups,
+    options: readers<AddGroupNormOptions>({ ...groups, ...epilogue, ...add }),
   },
 };

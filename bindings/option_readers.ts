@@ -1,8 +1,8 @@
 // Readers: one function for each kind of option. They check a value by itself; what depends on x comes later.
 import { readDims } from "./dims.js";
-import { describe, wrongType, wrongValue } from "./errors.js";
+import { describe, quotedList, wrongType, wrongValue } from "./errors.js";
 
-export { readDestination, readParameter } from "./operands.js";
+export { readDestination, readParameter, readTensor } from "./operands.js";
 
 /** Any number. */
 export function readNumber(where: string, name: string, value: unknown): number {
@@ -10,20 +10,31 @@ export function readNumber(where: string, name: string, value: unknown): number 
   return value;
 }
 
-export function readFinite(where: string, name: string, value: unknown): number {
-  const number = readNumber(where, name, value);
-  if (!Number.isFinite(number)) {
-    throw wrongValue(where, name, "a finite number", describe(number));
-  }
-  return number;
+// A number of which a test holds; `expected` says so.
+function checked(expected: string, test: (value: number) => boolean) {
+  return (where: string, name: string, value: unknown): number => {
+    const number = readNumber(where, name, value);
+    if (!test(number)) throw wrongValue(where, name, expected, describe(number));
+    return number;
+  };
 }
 
-export function readEps(where: string, name: string, value: unknown): number {
-  const number = readNumber(where, name, value);
-  if (!(number >= 0 && number < Infinity)) {
-    throw wrongValue(where, name, "a finite number >= 0", describe(number));
-  }
-  return number;
+export const readFinite = checked("a finite number", Number.isFinite);
+export const readEps = checked("a finite number >= 0", (v) => v >= 0 && v < Infinity);
+export const readCount = checked("an integer >= 1", (v) => Number.isSafeInteger(v) && v >= 1);
+export const readFraction = checked("a number from 0 to 1", (v) => v >= 0 && v <= 1);
+export const readOrder = checked("1, 2 or Infinity", (v) => v === 1 || v === 2 || v === Infinity);
+
+/** One of some strings; null for none where that is allowed. */
+export function choice(known: readonly string[], orNull = false) {
+  return (where: string, name: string, value: unknown): string | undefined => {
+    if (orNull && value === null) return undefined;
+    if (typeof value !== "string") throw wrongType(where, name, "a string", describe(value));
+    if (!known.includes(value)) {
+      throw wrongValue(where, name, `one of ${quotedList(known)}`, describe(value));
+    }
+    return value;
+  };
 }
 
 export function readFlag(where: string, name: string, value: unknown): boolean {

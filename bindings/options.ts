@@ -3,12 +3,14 @@ import type { Dims } from "./dims.js";
 import { DTYPES } from "./dtypes.js";
 import { describe, quotedList, wrongType, wrongValue } from "./errors.js";
 import type { Operand } from "./operands.js";
-import { OPS, type Op, PRESETS, type Preset } from "./ops.js";
+import { type Family, LENIENT, OPS, type Op, PRESETS, type Preset } from "./ops.js";
 import { stateOf } from "./tensor.js";
-import type { DType } from "./types.js";
+import type { ActivationName, DType } from "./types.js";
 
 // Within for-in, engines answer this without a look-up; Object.hasOwn costs 5 ns a name.
 const hasOwn = Object.prototype.hasOwnProperty;
+
+type Given = Operand | number | undefined;
 
 /** The options that were given, each checked by itself. */
 export class Options {
@@ -16,12 +18,29 @@ export class Options {
   normalizedShape: Dims | undefined = undefined;
   axis: number | undefined = undefined;
   axes: Dims | undefined = undefined;
-  weight: Operand | number | undefined = undefined;
-  bias: Operand | number | undefined = undefined;
+  layout: string | undefined = undefined;
+  numGroups: number | undefined = undefined;
+  weight: Given = undefined;
+  bias: Given = undefined;
   weightOffset: number | undefined = undefined;
+  scale: Given = undefined;
+  shift: Given = undefined;
+  gate: Given = undefined;
+  sumBias: Given = undefined;
+  activation: ActivationName | undefined = undefined;
   eps: number | undefined = undefined;
   preset: string | undefined = undefined;
+  runningMean: Operand | undefined = undefined;
+  runningVar: Operand | undefined = undefined;
+  training = false;
+  momentum: number | undefined = undefined;
+  p: number | undefined = undefined;
+  size: number | undefined = undefined;
+  alpha: number | undefined = undefined;
+  beta: number | undefined = undefined;
+  k: number | undefined = undefined;
   out: Operand | undefined = undefined;
+  sumOut: Operand | undefined = undefined;
   returnStats = false;
 }
 
@@ -55,12 +74,19 @@ export function readOptions(op: Op, given: unknown): Options {
 /** What a preset sets for an operation. */
 export function presetOf(op: Op, name: string): Preset {
   const row = PRESETS.get(name);
-  const preset = row?.[op.family];
+  const { family } = op;
+  const cell = (column: Family | undefined, cells = row) => column && cells?.[column];
+  const preset = cell(family) ?? (row && LENIENT.includes(family) ? {} : undefined);
   if (preset !== undefined) return preset;
-  const known = [...PRESETS].filter(([, { [op.family]: own }]) => own).map(([key]) => key);
-  const others = Object.values(OPS).filter(({ family }) => row?.[family] !== undefined);
+  const known = [...PRESETS].filter(([, cells]) => LENIENT.includes(family) || cell(family, cells));
+  const others = Object.values(OPS).filter((o) => !LENIENT.includes(o.family) && cell(o.family));
   const hint = row === undefined ? "" : `, which is for ${others.map((o) => o.name).join(", ")}`;
-  throw wrongValue(op.name, "preset", `one of ${quotedList(known)}`, describe(name) + hint);
+  throw wrongValue(
+    op.name,
+    "preset",
+    `one of ${quotedList(known.map(([key]) => key))}`,
+    describe(name) + hint,
+  );
 }
 
 /** eps: given, or the preset's, or the operation's default. */

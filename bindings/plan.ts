@@ -1,7 +1,6 @@
 // Plans: a call on resident tensors that is checked once and run many times.
 import { copyToTensor } from "./create.js";
-import { checkCall, type Descriptor, type ParameterValue } from "./descriptor.js";
-import { show } from "./dims.js";
+import { checkCall, type Descriptor } from "./descriptor.js";
 import { describe, quotedList, wrongType, wrongValue } from "./errors.js";
 import { backendFor, type Inlined } from "./instance.js";
 import { describeOperand, type Operand, readOperand, residentOperand } from "./operands.js";
@@ -18,7 +17,8 @@ class PlanMemory {
 
   constructor(
     readonly backend: WasmBackend,
-    readonly call: number,
+    /** Undefined where there is nothing to do. */
+    readonly call: number | undefined,
     tensors: readonly Tensor[],
   ) {
     this.#owners = tensors.map((tensor) => new Owner(stateOf(tensor)!.owner.block!));
@@ -32,7 +32,7 @@ class PlanMemory {
 
   release(): void {
     if (this.#owners.length === 0) return;
-    this.backend.destroyPrepared(this.call);
+    if (this.call !== undefined) this.backend.destroyPrepared(this.call);
     for (const owner of this.#owners) owner.release();
     this.#owners = [];
   }
@@ -72,7 +72,7 @@ export class Step<Result> {
     const memory = this.#memory;
     const got = memory.fault;
     if (got !== undefined) throw wrongType("plan", "run", "a live plan", got);
-    memory.backend.runPrepared(memory.call);
+    if (memory.call !== undefined) memory.backend.runPrepared(memory.call);
     return this.#result;
   }
 
@@ -99,24 +99,36 @@ export function plan(inlined: Inlined, name: unknown, args: readonly unknown[]):
   if (args.length > count + 1) {
     throw wrongType("plan", "options", "to be the last argument", `${args.length + 1} arguments`);
   }
-  const x = readOperand(op.name, op.inputs[0]!, args[0]);
+  const [x, residual] = op.inputs.map((input, i) => readOperand(op.name, input, args[i]));
   const options = readOptions(op, args[count]);
   // From here on no code of the caller's runs.
-  requireResident(op, op.inputs[0]!, x);
-  if (options.out !== undefined) requireResident(op, "out", options.out);
-  const d = checkCall(op, x, options);
-  requireInPlace(d, "weight", options.weight);
-  requireInPlace(d, "bias", options.bias);
+  requireResident(op, "x", x);
+  requireResident(op, "residual", residual);
+  requireResident(op, "out", options.out);
+  requireResident(op, "sumOut", options.sumOut);
+  if (options.training) {
+    requireResident(op, "runningMean", options.runningMean);
+    requireResident(op, "runningVar", options.runningVar);
+  }
+  const { out, sumOut, returnStats } = options;
+  const d = checkCall(op, x!, residual, options);
 
   const backend = backendFor(inlined);
-  const made = makeResults(d, backend, options.returnStats);
+  const made = makeResults(d, backend, returnStats);
   const copies: Tensor[] = [];
   try {
-    d.weight = residentParameter(d.weight, op, backend, copies);
-    d.bias = residentParameter(d.bias, op, backend, copies);
-    const memory = new PlanMemory(backend, backend.prepare(d), tensorsOf(d));
-    const result = formResult(d, options.out !== undefined, options.returnStats);
-    const parts = options.returnStats ? Object.freeze(result) : { output: result };
+    for (const each of d.placed) {
+      const { kind, dtype, size } = each.operand;
+      if (kind === "resident") continue;
+      const copy = copyToTensor(op.name, backend, each.operand, [size], dtype);
+      copies.push(copy);
+      each.operand = residentOperand(copy);
+      each.operand.size = size;
+    }
+    const call = d.x.size === 0 ? undefined : backend.prepare(d);
+    const memory = new PlanMemory(backend, call, tensorsOf(d));
+    const result = formResult(d, out, sumOut, returnStats);
+    const parts = d.sum || returnStats ? Object.freeze(result) : { output: result };
     return Object.assign(new Step(memory, result, made), parts);
   } catch (error) {
     for (const tensor of made) tensor.dispose();
@@ -135,38 +147,14 @@ function readOp(name: unknown): Op {
   return OPS[name as OpName];
 }
 
-function requireResident(op: Op, name: string, operand: Operand): void {
-  if (operand.kind !== "resident") {
+function requireResident(op: Op, name: string, operand: Operand | undefined): void {
+  if (operand !== undefined && operand.kind !== "resident") {
     throw wrongType(op.name, name, "a Tensor, in a plan", describeOperand(operand));
   }
 }
 
-// What checking expanded is a copy, but a plan must see changes of resident parameters.
-function requireInPlace(d: Descriptor, name: "weight" | "bias", given: ParameterValue): void {
-  if (typeof given === "object" && given.kind === "resident" && d[name] !== given) {
-    const { dims, lead } = d.split;
-    const expected = `shape ${show(dims.slice(lead))} of a Tensor in a plan`;
-    throw wrongValue(d.op.name, name, expected, show(given.dims!));
-  }
-}
-
-function residentParameter(
-  value: ParameterValue,
-  op: Op,
-  backend: WasmBackend,
-  copies: Tensor[],
-): ParameterValue {
-  if (typeof value !== "object" || value.kind === "resident") return value;
-  const copy = copyToTensor(op.name, backend, value, [value.size], value.dtype);
-  copies.push(copy);
-  const operand = residentOperand(copy);
-  operand.size = value.size;
-  return operand;
-}
-
-function tensorsOf({ x, y, mean, rstd, weight, bias }: Descriptor): Tensor[] {
-  const tensors = [x, y, mean, rstd, weight, bias].map((value) =>
-    typeof value === "object" ? value.tensor : undefined,
-  );
-  return tensors.filter((tensor) => tensor !== undefined);
+function tensorsOf({ x, y, sum, mean, rstd, placed }: Descriptor): Tensor[] {
+  return [x, y, sum, mean, rstd, ...placed.map(({ operand }) => operand)]
+    .map((operand) => operand?.tensor)
+    .filter((tensor) => tensor !== undefined);
 }

@@ -1,11 +1,18 @@
 // A descriptor in wasm memory. It remembers what it holds, so that only what changes costs a call into wasm: for short rows
 // those calls take longer than the kernel.
+import type { Descriptor, View } from "./descriptor.js";
+import type { Dims } from "./dims.js";
 import { outOfMemory } from "./errors.js";
-import type { MainModule, Op as RawOp, Operand as Role } from "./generated/raw.js";
+import type { MainModule, Operand as Role } from "./generated/raw.js";
 import type { DType } from "./types.js";
 
 /** The raw module, as the glue gives it. */
-export type Raw = MainModule & { readonly wasmMemory: { readonly buffer: ArrayBuffer } };
+export type Raw = MainModule & {
+  readonly wasmMemory: { readonly buffer: ArrayBuffer };
+  /** Serve the operands that are set as remote: n elements from `begin` on, to or from an address. */
+  read?: (role: Role, begin: number, n: number, address: number) => void;
+  write?: (role: Role, begin: number, n: number, address: number) => void;
+};
 
 export type { Role };
 
@@ -15,19 +22,29 @@ class Slot {
   dtype: DType = "float32";
   size = 0;
   number: number | undefined = undefined;
+  remote = false;
+  readonly strides: number[] = [];
 }
+
+const NOWHERE: Dims = [];
 
 export class RawCall {
   readonly #raw: Raw;
   readonly handle: number;
   readonly #slots: readonly Slot[];
 
-  #op: RawOp | -1 = -1;
-  #dtype: DType = "float32";
-  #outer = 0;
-  #channels = 0;
+  // What is set, by the descriptor it came from.
+  #op: string | undefined = undefined;
+  #dtype: DType | undefined = undefined;
+  #activation: string | undefined = undefined;
+  #roundNormalized = false;
+  #unbiased = true;
   #eps = Number.NaN;
   #weightOffset = Number.NaN;
+  #momentum = Number.NaN;
+  #rank = 0;
+  readonly #sizes: number[] = [];
+  readonly #reduced: boolean[] = [];
 
   constructor(raw: Raw, where: string) {
     this.#raw = raw;
@@ -36,36 +53,82 @@ export class RawCall {
     this.#slots = Object.values(raw.Operand).map(() => new Slot());
   }
 
-  setDims(op: RawOp, dtype: DType, outer: number, channels: number): void {
+  /** Sets everything but the operands. */
+  describe(d: Descriptor): void {
+    const raw = this.#raw;
+    const { kernel, dtype, activation, roundNormalized, unbiased, window } = d;
     if (
-      op === this.#op &&
-      dtype === this.#dtype &&
-      outer === this.#outer &&
-      channels === this.#channels
+      kernel !== this.#op ||
+      dtype !== this.#dtype ||
+      activation !== this.#activation ||
+      roundNormalized !== this.#roundNormalized ||
+      unbiased !== this.#unbiased
     ) {
-      return;
+      this.#op = kernel;
+      this.#dtype = dtype;
+      this.#activation = activation;
+      this.#roundNormalized = roundNormalized;
+      this.#unbiased = unbiased;
+      raw.set_op(
+        this.handle,
+        raw.Op[kernel],
+        raw.DType[dtype],
+        raw.Activation[activation ?? "none"],
+        roundNormalized,
+        unbiased,
+      );
     }
-    this.#op = op;
-    this.#dtype = dtype;
-    this.#outer = outer;
-    this.#channels = channels;
-    this.#raw.set_dims(this.handle, op, this.#raw.DType[dtype], outer, channels);
+    const { eps, weightOffset, momentum } = d;
+    if (eps !== this.#eps || weightOffset !== this.#weightOffset || momentum !== this.#momentum) {
+      this.#eps = eps;
+      this.#weightOffset = weightOffset;
+      this.#momentum = momentum;
+      raw.set_scalars(this.handle, eps, weightOffset, momentum);
+    }
+    if (window !== undefined) {
+      raw.set_window(this.handle, window.size, window.alpha, window.beta, window.k);
+    }
+    this.#setView(d.view);
   }
 
-  setScalars(eps: number, weightOffset: number): void {
-    if (eps === this.#eps && weightOffset === this.#weightOffset) return;
-    this.#eps = eps;
-    this.#weightOffset = weightOffset;
-    this.#raw.set_scalars(this.handle, eps, weightOffset);
+  #setView(view: View): void {
+    if (view.length !== this.#rank) {
+      this.#rank = view.length;
+      this.#raw.set_rank(this.handle, view.length);
+    }
+    for (let i = 0; i < view.length; i++) this.setDim(i, view[i]!.size, view[i]!.reduced);
   }
 
-  setTensor(role: Role, address: number, dtype: DType, size: number): void {
+  setDim(dim: number, size: number, reduced: boolean): void {
+    if (size === this.#sizes[dim] && reduced === this.#reduced[dim]) return;
+    this.#sizes[dim] = size;
+    this.#reduced[dim] = reduced;
+    this.#raw.set_dim(this.handle, dim, size, reduced);
+  }
+
+  /** Sets an operand to what stands at an address; a parameter also has strides. */
+  setTensor(
+    role: Role,
+    address: number,
+    dtype: DType,
+    size: number,
+    strides: Dims = NOWHERE,
+    remote = false,
+  ): void {
     const slot = this.#slots[role]!;
-    if (address === slot.address && dtype === slot.dtype && size === slot.size) return;
-    slot.address = address;
-    slot.dtype = dtype;
-    slot.size = size;
-    this.#raw.set_tensor(this.handle, role, address, this.#raw.DType[dtype], size);
+    if (address !== slot.address || dtype !== slot.dtype || size !== slot.size) {
+      slot.address = address;
+      slot.dtype = dtype;
+      slot.size = size;
+      this.#raw.set_tensor(this.handle, role, address, this.#raw.DType[dtype], size);
+    }
+    this.#setRemote(role, slot, remote);
+    for (let i = 0; i < strides.length; i++) {
+      const stride = strides[i]!;
+      if (stride === (slot.strides[i] ?? 0)) continue;
+      slot.strides[i] = stride;
+      this.#raw.set_stride(this.handle, role, i, stride);
+    }
   }
 
   /** Sets a parameter to a number for all elements, or to none. */
@@ -74,37 +137,19 @@ export class RawCall {
     if (slot.address === -1 && Object.is(number, slot.number)) return;
     slot.address = -1;
     slot.number = number;
+    slot.strides.length = 0;
+    this.#setRemote(role, slot, false);
     if (number === undefined) this.#raw.set_none(this.handle, role);
     else this.#raw.set_number(this.handle, role, number);
   }
 
+  #setRemote(role: Role, slot: Slot, remote: boolean): void {
+    if (remote === slot.remote) return;
+    slot.remote = remote;
+    this.#raw.set_remote(this.handle, role, remote);
+  }
+
   run(): void {
     this.#raw.run(this.handle);
-  }
-
-  /** Begins the statistics of one run. */
-  begin(): void {
-    this.#raw.stream_begin(this.handle);
-  }
-
-  add(n: number): void {
-    this.#raw.stream_add(this.handle, n);
-  }
-
-  /** Whether the values must be added once more. */
-  nextPass(): boolean {
-    return this.#raw.stream_next_pass(this.handle);
-  }
-
-  write(n: number): void {
-    this.#raw.stream_write(this.handle, n);
-  }
-
-  get mean(): number {
-    return this.#raw.stream_mean(this.handle);
-  }
-
-  get rstd(): number {
-    return this.#raw.stream_rstd(this.handle);
   }
 }

@@ -1,11 +1,11 @@
 // Results: the memory that they are written to, and their form, which is that of x.
-import type { Descriptor, ParameterValue } from "./descriptor.js";
+import type { Descriptor } from "./descriptor.js";
 import type { Dims } from "./dims.js";
-import { DTYPES } from "./dtypes.js";
+import { DTYPES, type Elements, isBits, ownArray } from "./dtypes.js";
 import { outOfMemory } from "./errors.js";
 import { flatOperand, type Operand, residentOperand } from "./operands.js";
 import { allocateTensor, type Tensor } from "./tensor.js";
-import type { DType, FloatArray } from "./types.js";
+import type { DType } from "./types.js";
 import type { WasmBackend } from "./wasm_backend.js";
 
 /** Makes what a checked call writes to, where the caller gave nothing. Returns the tensors that were made. */
@@ -18,20 +18,32 @@ export function makeResults(
   const made: Tensor[] = [];
   if (x.kind === "resident") {
     // Memory may grow, which would detach arrays that are views of it.
-    d.weight = pinned(d.weight, backend);
-    d.bias = pinned(d.bias, backend);
+    for (const each of d.placed) each.operand = backend.pin(each.operand);
   }
   const make = (dtype: DType, dims: Dims, size: number): Operand => {
-    if (x.kind !== "resident")
-      return settled(flatOperand(dtype, newArray(op.name, dtype, size)), size);
-    const tensor = allocateTensor(op.name, backend, dims, dtype);
-    made.push(tensor);
-    return settled(residentOperand(tensor), size);
+    let operand: Operand;
+    if (x.kind === "resident") {
+      const tensor = allocateTensor(op.name, backend, dims, dtype);
+      made.push(tensor);
+      operand = residentOperand(tensor);
+    } else {
+      const array = newArray(op.name, dtype, size);
+      operand = flatOperand(dtype, ownArray(array, dtype, isBits(x.own)));
+      operand.array = array;
+    }
+    operand.size = size;
+    return operand;
   };
   try {
-    d.y ??= make(d.dtype, d.split.dims, x.size);
+    d.y ??= make(d.dtype, d.dims, x.size);
+    if (op.inputs.length > 1) d.sum ??= make(d.dtype, d.dims, x.size);
     if (withStatistics) {
-      for (const name of op.statistics) d[name] = make("float64", keptDims(d), d.split.outer);
+      for (const name of op.statistics) {
+        const statistic = make("float64", d.statDims, d.runs);
+        d[name] = statistic;
+        // A batch without values has none to give.
+        if (x.size === 0) backend.elementsOf(statistic).fill(Number.NaN);
+      }
     }
   } catch (error) {
     for (const tensor of made) tensor.dispose();
@@ -40,34 +52,44 @@ export function makeResults(
   return made;
 }
 
-/** What the caller gets: y, or an object of y and the statistics. */
-export function formResult(d: Descriptor, hasOut: boolean, withStatistics: boolean): unknown {
-  const { x, y, op } = d;
-  const output = hasOut ? (y!.tensor ?? y!.array) : likeX(x, y!, d.split.dims);
-  if (!withStatistics) return output;
+/** What the caller gets: y, or an object of y, the sum and the statistics. */
+export function formResult(
+  d: Descriptor,
+  out: Operand | undefined,
+  sumOut: Operand | undefined,
+  withStatistics: boolean,
+): unknown {
+  const { x, y, sum, dims, op } = d;
+  const output = out === undefined ? likeX(x, y!, dims) : (out.tensor ?? out.own);
+  if (sum === undefined && !withStatistics) return output;
   const result: Record<string, unknown> = { output };
-  for (const name of op.statistics) result[name] = likeX(x, d[name]!, keptDims(d));
+  if (sum !== undefined) {
+    result.sum = sumOut === undefined ? likeX(x, sum, dims) : (sumOut.tensor ?? sumOut.own);
+  }
+  if (withStatistics) {
+    for (const name of op.statistics) result[name] = likeX(x, d[name]!, d.statDims);
+  }
   return result;
 }
 
-function likeX(x: Operand, { dtype, array, tensor }: Operand, dims: Dims): unknown {
+function likeX(x: Operand, { dtype, array, own, tensor }: Operand, dims: Dims): unknown {
   switch (x.kind) {
     case "flat":
-      return array;
+      return own;
     case "resident":
       return tensor;
     case "nested":
       return nest(array!, dims);
     case "like": {
       const { dims: dimsField, type } = x.fields!;
-      const result: Record<string, unknown> = { data: array, [dimsField]: [...dims] };
+      const result: Record<string, unknown> = { data: own, [dimsField]: [...dims] };
       if (type !== undefined) result[type] = dtype;
       return result;
     }
   }
 }
 
-function nest(values: FloatArray, dims: Dims): unknown[] {
+function nest(values: Elements, dims: Dims): unknown[] {
   let at = 0;
   const build = (depth: number): unknown[] => {
     const length = dims[depth]!;
@@ -78,24 +100,10 @@ function nest(values: FloatArray, dims: Dims): unknown[] {
   return build(0);
 }
 
-// The normalized dimensions stay as 1.
-function keptDims({ split: { dims, lead } }: Descriptor): Dims {
-  return dims.map((dim, i) => (i < lead ? dim : 1));
-}
-
-function newArray(where: string, dtype: DType, size: number): FloatArray {
+function newArray(where: string, dtype: DType, size: number): Elements {
   try {
-    return DTYPES[dtype].create(size);
+    return new DTYPES[dtype].array(size);
   } catch {
     throw outOfMemory(where, size * DTYPES[dtype].bytes);
   }
-}
-
-function settled(operand: Operand, size: number): Operand {
-  operand.size = size;
-  return operand;
-}
-
-function pinned(value: ParameterValue, backend: WasmBackend): ParameterValue {
-  return typeof value === "object" ? backend.pin(value) : value;
 }

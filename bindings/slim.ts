@@ -1,11 +1,21 @@
 // The entry `layernorm/slim`: `layernorm` without inlined wasm, which `init` or `initSync` bring.
 import type {
+  AddGroupNorm,
+  AddLayerNorm,
+  AddRmsNorm,
+  BatchNorm,
   Dispose,
+  GroupNorm,
   Init,
   InitSync,
+  InstanceNorm,
+  L2Normalize,
   LayerNorm,
+  LocalResponseNorm,
+  LpNormalize,
   MakePlan,
   MakeTensor,
+  MeanVarianceNormalize,
   RmsNorm,
   Zeros,
 } from "./api.js";
@@ -23,6 +33,26 @@ export const layerNorm: LayerNorm = (x: unknown, options?: unknown) =>
   call(OPS.layerNorm, undefined, x, options);
 export const rmsNorm: RmsNorm = (x: unknown, options?: unknown) =>
   call(OPS.rmsNorm, undefined, x, options);
+export const groupNorm: GroupNorm = (x: unknown, options?: unknown) =>
+  call(OPS.groupNorm, undefined, x, options);
+export const instanceNorm: InstanceNorm = (x: unknown, options?: unknown) =>
+  call(OPS.instanceNorm, undefined, x, options);
+export const batchNorm: BatchNorm = (x: unknown, options?: unknown) =>
+  call(OPS.batchNorm, undefined, x, options);
+export const l2Normalize: L2Normalize = (x: unknown, options?: unknown) =>
+  call(OPS.l2Normalize, undefined, x, options);
+export const lpNormalize: LpNormalize = (x: unknown, options?: unknown) =>
+  call(OPS.lpNormalize, undefined, x, options);
+export const meanVarianceNormalize: MeanVarianceNormalize = (x: unknown, options?: unknown) =>
+  call(OPS.meanVarianceNormalize, undefined, x, options);
+export const localResponseNorm: LocalResponseNorm = (x: unknown, options?: unknown) =>
+  call(OPS.localResponseNorm, undefined, x, options);
+export const addLayerNorm: AddLayerNorm = (x: unknown, residual: unknown, options?: unknown) =>
+  call(OPS.addLayerNorm, undefined, x, options, residual);
+export const addRmsNorm: AddRmsNorm = (x: unknown, residual: unknown, options?: unknown) =>
+  call(OPS.addRmsNorm, undefined, x, options, residual);
+export const addGroupNorm: AddGroupNorm = (x: unknown, residual: unknown, options?: unknown) =>
+  call(OPS.addGroupNorm, undefined, x, options, residual);
 
 export const tensor: MakeTensor = (data: unknown, shape?: unknown, dtype?: unknown) =>
   create.tensor(undefined, data, shape, dtype);

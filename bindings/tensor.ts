@@ -1,6 +1,6 @@
 // Resident tensors: elements that stay in wasm memory between calls.
 import { count, type Dims, show } from "./dims.js";
-import { DTYPES } from "./dtypes.js";
+import { DTYPES, type OwnArray, ownArray } from "./dtypes.js";
 import { describe, outOfMemory, wrongType, wrongValue } from "./errors.js";
 import type { DataOf, DType, WithDispose } from "./types.js";
 import type { WasmBackend } from "./wasm_backend.js";
@@ -59,6 +59,8 @@ export const forgotten =
 
 // A view keeps its tensor: the collector must not free memory that is still looked at.
 const viewed = new WeakMap<object, Tensor>();
+// The Float16Array over each view of bits.
+const owns = new WeakMap<object, OwnArray>();
 
 /** @internal */
 export interface TensorState {
@@ -146,8 +148,13 @@ export class Tensor<D extends DType = DType> {
    * @throws {TypeError} if the tensor was disposed, or lost by `dispose()`
    */
   get data(): DataOf<D> {
-    const view = this.#live("data").backend.viewOf(this.#state);
-    if (!viewed.has(view)) viewed.set(view, this);
+    const elements = this.#live("data").backend.viewOf(this.#state);
+    let view = owns.get(elements);
+    if (view === undefined) {
+      view = ownArray(elements, this.dtype);
+      owns.set(elements, view);
+      viewed.set(view, this);
+    }
     return view as DataOf<D>;
   }
 

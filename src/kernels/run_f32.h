@@ -11,11 +11,14 @@
 #ifndef LAYERNORM_KERNELS_RUN_F32_H_
 #define LAYERNORM_KERNELS_RUN_F32_H_
 
+#include <bit>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include "kernels/parameter_blocks.h"
+#include "kernels/scaling.h"
 #include "simd/vec.h"
 
 namespace layernorm {
@@ -30,7 +33,7 @@ inline constexpr size_t kFlush = 64;
 static_assert(kBlock % kFlush == 0);
 
 /// How a kernel takes its sums: about the mean at all, and if so with the sum of d in float64 from the start.
-enum class Sum : uint8_t { kSquares, kPlain, kPrecise };
+enum class Sums : uint8_t { kSquares, kPlain, kPrecise };
 
 /// Float32 sums of d = x - shift and of d^2 over one flush.
 struct ChainsF32 {
@@ -49,18 +52,18 @@ struct SumsF32 {
   [[nodiscard]] double d() const { return simd::sum_lanes(d_low + d_high); }
   [[nodiscard]] double square() const { return simd::sum_lanes(square_low + square_high); }
 
-  template <Sum kSum, bool kShifted>
+  template <Sums kSum, bool kShifted>
   void add_vector(ChainsF32& chains, size_t chain, simd::F32x4 v, simd::F32x4 shift) {
-    if constexpr (kSum == Sum::kPrecise) add_precise<kShifted>(v, shift);
+    if constexpr (kSum == Sums::kPrecise) add_precise<kShifted>(v, shift);
     if constexpr (kShifted) v = v - shift;
-    if constexpr (kSum == Sum::kPlain) chains.d[chain] = chains.d[chain] + v;
+    if constexpr (kSum == Sums::kPlain) chains.d[chain] = chains.d[chain] + v;
     chains.square[chain] = simd::mul_add(v, v, chains.square[chain]);
   }
 
-  template <Sum kSum>
+  template <Sums kSum>
   void flush(const ChainsF32& chains) {
     using namespace simd;
-    if constexpr (kSum == Sum::kPlain) {
+    if constexpr (kSum == Sums::kPlain) {
       // Each pair by itself: the larger the float32 sums, the more they round.
       for (size_t chain = 0; chain < kChains; chain += 2) {
         const F32x4 sum = chains.d[chain] + chains.d[chain + 1];
@@ -73,7 +76,7 @@ struct SumsF32 {
     square_high = square_high + promote_high(sum);
   }
 
-  template <Sum kSum, bool kShifted>
+  template <Sums kSum, bool kShifted>
   void add(const float* x, size_t n, float shift) {
     size_t i = 0;
     LAYERNORM_ROLLED
@@ -82,9 +85,31 @@ struct SumsF32 {
   }
 
   /// Adds the last n elements, fewer than a flush, padded with the shift, which adds exact zeros.
-  template <Sum kSum, bool kShifted>
+  template <Sums kSum, bool kShifted>
   void add_tail(const float* x, size_t n, float shift) {
     *this = *this + tail<kSum, kShifted>(x, n, shift);
+  }
+
+  /// Adds magnitudes, or keeps the largest: `square` is then the norm. d becomes NaN where NaN or infinity is among them.
+  void add_magnitudes(const float* x, size_t n, bool largest) {
+    using namespace simd;
+    const auto add_vector = [&](F32x4 v) {
+      const F64x2 low = abs(promote_low(v));
+      const F64x2 high = abs(promote_high(v));
+      d_low = d_low + low * splat(0.0);
+      d_high = d_high + high * splat(0.0);
+      square_low = largest ? larger(square_low, low) : square_low + low;
+      square_high = largest ? larger(square_high, high) : square_high + high;
+    };
+    size_t i = 0;
+    LAYERNORM_ROLLED
+    for (; i + F32x4::kLanes <= n; i += F32x4::kLanes) add_vector(load(x + i));
+    if (i < n) add_vector(load_partial(x + i, n - i, 0.0F));
+  }
+
+  /// The norm that they have, or NaN.
+  [[nodiscard]] double norm(bool largest) const {
+    return d() + (largest ? simd::largest_lane(simd::larger(square_low, square_high)) : square());
   }
 
   /// Adds n elements in float64 throughout.
@@ -108,7 +133,7 @@ struct SumsF32 {
   }
 
  private:
-  template <Sum kSum, bool kShifted>
+  template <Sums kSum, bool kShifted>
   void add_flush(const float* x, simd::F32x4 shift) {
     ChainsF32 chains;
     LAYERNORM_ROLLED
@@ -132,7 +157,7 @@ struct SumsF32 {
   }
 
   // By value, so that the sums of the loops before stay in registers.
-  template <Sum kSum, bool kShifted>
+  template <Sums kSum, bool kShifted>
   [[gnu::noinline]] static SumsF32 tail(const float* x, size_t n, float shift) {
     float padded[kFlush];
     LAYERNORM_ROLLED
@@ -153,36 +178,40 @@ struct SumsF32 {
 struct NormalizerF32 {
   float shift = 0;
   double d = 0;
+  double variance = 0;    // or the mean square
   double rstd = 0;        // as reported: infinite where eps and the variance are 0
   double multiplier = 0;  // rstd, or 0 where that is infinite
   float mean_f32 = 0;
   float multiplier_f32 = 0;
-  float correction = 0;    // the part of the mean that float32 cannot hold, times -rstd
-  bool corrected = false;  // whether it counts
-  bool wide = false;       // float32 arithmetic does not do: normalize in float64
+  float correction = 0;  // the part of the mean that float32 cannot hold, times -rstd, where it counts
+  bool wide = false;     // float32 arithmetic does not do: normalize in float64
 
   [[nodiscard]] double mean() const { return shift + d; }
 
   /// `weight` is the largest |weight| that the normalized values will meet, `is_wide` whether float64 was needed
   /// already.
-  void set(float new_shift, double new_d, double variance, double eps, double weight, bool is_wide) {
-    const double v = (variance < 0 ? 0 : variance) + eps;
+  void set(float new_shift, double new_d, double new_variance, const Scaling& scaling, double weight, bool is_wide) {
     shift = new_shift;
     d = new_d;
-    rstd = 1 / std::sqrt(v);
-    multiplier = v == 0 ? 0 : rstd;
+    variance = new_variance < 0 ? 0 : new_variance;
+    set_factor(scaling.factor(variance), weight, is_wide);
+  }
+
+  void set_factor(double factor, double weight, bool is_wide) {
+    rstd = factor;
+    multiplier = std::isinf(factor) ? 0 : factor;
     mean_f32 = static_cast<float>(mean());
     multiplier_f32 = static_cast<float>(multiplier);
     const double rest = (static_cast<double>(mean_f32) - shift - d) * multiplier;
     // What is left out, and the rounding of what is not, must stay small against 2^-23 / weight.
     const double weighted = std::fabs(rest) * (weight > 1 ? weight : 1);
-    correction = static_cast<float>(rest);
-    corrected = weighted > 0x1p-28;
+    // -0 adds nothing, not even to -0.
+    correction = weighted > 0x1p-28 ? static_cast<float>(rest) : -0.0F;
     wide = is_wide || !(weighted <= 0x1p-4);
   }
 
   /// y = (x - mean) * rstd * w + b for one vector, in float32.
-  template <bool kCentered, bool kCorrected>
+  template <bool kCentered>
   struct Narrow {
     simd::F32x4 mean, multiplier, correction;
 
@@ -194,7 +223,7 @@ struct NormalizerF32 {
     [[nodiscard]] simd::F32x4 operator()(simd::F32x4 x, simd::F32x4 w, simd::F32x4 b) const {
       if constexpr (kCentered) x = x - mean;
       x = x * multiplier;
-      if constexpr (kCorrected) x = x + correction;
+      if constexpr (kCentered) x = x + correction;
       return simd::mul_add(x, w, b);
     }
   };
@@ -216,24 +245,30 @@ struct NormalizerF32 {
     }
   };
 
+  /// x and y are at position `begin` of the parameters.
   template <bool kCentered>
-  void write(const float* x, ParameterBlocks<float>& weight, ParameterBlocks<float>& bias, float* y, size_t n) const {
+  [[gnu::noinline]] void write(const float* x, ParameterBlocks<float>& weight, ParameterBlocks<float>& bias, float* y,
+                               size_t n, size_t begin = 0) const {
     if (wide) {
-      write_with<Wide>(x, weight, bias, y, n);
-    } else if (kCentered && corrected) {
-      write_with<Narrow<kCentered, true>>(x, weight, bias, y, n);
+      write_with<Wide>(x, weight, bias, y, n, begin);
     } else {
-      write_with<Narrow<kCentered, false>>(x, weight, bias, y, n);
+      write_with<Narrow<kCentered>>(x, weight, bias, y, n, begin);
     }
+  }
+
+  /// The normalized values in float64, not rounded.
+  void normalize(const float* x, double* y, size_t n) const {
+    LAYERNORM_ROLLED
+    for (size_t i = 0; i < n; ++i) y[i] = ((static_cast<double>(x[i]) - shift) - d) * multiplier;
   }
 
   template <class Normalize>
   [[gnu::noinline]] void write_with(const float* x, ParameterBlocks<float>& weight, ParameterBlocks<float>& bias,
-                                    float* y, size_t n) const {
-    const Normalize normalize(*this);
+                                    float* y, size_t n, size_t begin) const {
+    const Normalize normalize_vector(*this);
     for (size_t i = 0; i < n; i += kBlock) {
       const size_t size = n - i < kBlock ? n - i : kBlock;
-      write_block(normalize, x + i, weight.at(i, size), bias.at(i, size), y + i, size);
+      write_block(normalize_vector, x + i, weight.at(begin + i, size), bias.at(begin + i, size), y + i, size);
     }
   }
 
@@ -264,13 +299,30 @@ struct NormalizerF32 {
 
 /// Runs of up to this many values are done in float64 throughout: half an ulp, and no slower.
 inline constexpr size_t kShortRun = 96;
-/// Runs beyond this size take precise sums whatever the weights, which a stream of pieces does not know beforehand.
-inline constexpr size_t kLongestWeighedRun = RunStream::kWeighed;
+/// Runs beyond this size take precise sums whatever the weights, which are not read for that.
+inline constexpr size_t kLongestWeighedRun = 65536;
+inline constexpr double kLargeWeight = 0x1p14;
+
+/// The power of two above a positive number; NaN and infinity stay what they are, or become infinite.
+inline double power_above(float v) { return std::bit_cast<float>((std::bit_cast<uint32_t>(v) & 0x7f800000U)) * 2.0; }
 
 /// Whether a run of layer_norm takes precise sums: where a float32 sum's mean, off by a third of 2^-23 deviations at worst,
 /// does not do.
 inline bool wants_precise_sums(size_t size, double weight_bound) {
   return size > kLongestWeighedRun || !(weight_bound <= 2);
+}
+
+/// The largest |weight| as far as it counts, for float32 runs about their mean: 2, or the power of two above, so that most
+/// runs agree. Of long ones it is not asked; there it is taken to be large.
+template <class T>
+double weigh(ParameterBlocks<T>& weight, const Scaling& scaling) {
+  if constexpr (sizeof(T) == 4) {
+    if (!is_centered(scaling.op)) return 1;
+    if (scaling.size > kLongestWeighedRun) return kLargeWeight;
+    const float bound = weight.bound(scaling.size);
+    return bound <= 2 ? 2 : power_above(bound);
+  }
+  return 1;
 }
 
 /// The statistics of one run, taken in as many passes over its values as it needs.
@@ -279,39 +331,59 @@ class RunF32 {
  public:
   using Element = float;
 
-  RunF32(size_t size, double eps, double weight_bound)
-      : size_(size), eps_(eps), weight_bound_(weight_bound), pass_(size <= kShortRun ? Pass::kWide : Pass::kPlain) {}
+  /// The bits of a run whose values are `contiguous` depend on it alone; others are added segment by segment, in float64.
+  RunF32(const Scaling& scaling, double weight_bound, bool contiguous = true)
+      : scaling_(scaling),
+        weight_bound_(weight_bound),
+        pass_(contiguous && scaling.size > kShortRun ? Pass::kPlain : Pass::kWide) {}
 
   /// A run whose plain sums were taken elsewhere, in the order of `add`, and did not do.
-  static RunF32 after_plain(size_t size, double eps, double weight_bound, const SumsF32& sums, float first) {
-    RunF32 run(size, eps, weight_bound);
+  static RunF32 after_plain(const Scaling& scaling, double weight_bound, const SumsF32& sums, float first) {
+    RunF32 run(scaling, weight_bound);
     run.sums_ = sums;
     run.first_ = first;
     return run;
   }
 
+  /// A run whose statistics are given needs no values. A weight that all of them share becomes part of the factor.
+  void give(float mean, float variance, float weight) {
+    normalizer_.set(mean, 0, variance, scaling_, 1, false);
+    const double factor = normalizer_.multiplier * weight;
+    // Where x - mean, the factor or its rounding leave what float32 holds.
+    const double size = std::fabs(factor);
+    normalizer_.wide = !(size < 0x1p126) || (size < 0x1p-100 && factor != 0) || !(std::fabs(mean) < 0x1p100F);
+    normalizer_.multiplier = factor;
+    normalizer_.multiplier_f32 = static_cast<float>(factor);
+  }
+
   [[gnu::noinline]] void add(const float* x, size_t n) {
     if (added_ == 0 && n > 0) first_ = x[0];
     added_ += n;
-    if (pass_ >= Pass::kWide) {
+    if (!kCentered && is_norm(scaling_.op)) {
+      sums_.add_magnitudes(x, n, scaling_.op == Op::max_normalize);
+    } else if (pass_ >= Pass::kWide) {
       sums_.add_wide<kCentered>(x, n, shift_);
     } else if constexpr (!kCentered) {
-      sums_.add<Sum::kSquares, false>(x, n, 0);
+      sums_.add<Sums::kSquares, false>(x, n, 0);
     } else if (pass_ == Pass::kShifted) {
-      sums_.add<Sum::kPrecise, true>(x, n, shift_);
-    } else if (wants_precise_sums(size_, weight_bound_)) {
-      sums_.add<Sum::kPrecise, false>(x, n, 0);
+      sums_.add<Sums::kPrecise, true>(x, n, shift_);
+    } else if (wants_precise_sums(scaling_.size, weight_bound_)) {
+      sums_.add<Sums::kPrecise, false>(x, n, 0);
     } else {
-      sums_.add<Sum::kPlain, false>(x, n, 0);
+      sums_.add<Sums::kPlain, false>(x, n, 0);
     }
   }
 
   /// Whether the values are needed once more. When not, normalizer() stands.
   [[gnu::noinline]] bool next_pass() {
-    const Moments moments(sums_, size_);
+    if (!kCentered && is_norm(scaling_.op)) {
+      normalizer_.set_factor(scaling_.floored(sums_.norm(scaling_.op == Op::max_normalize), 1), 1, true);
+      return false;
+    }
+    const Moments moments(sums_, scaling_.size);
     const bool wide = pass_ >= Pass::kWide;
-    if (wide ? moments.hold_in_f64() || pass_ == Pass::kWideAgain : moments.hold_in_f32(eps_)) {
-      normalizer_.set(shift_, moments.d, moments.variance, eps_, weight_bound_, wide);
+    if (wide ? moments.hold_in_f64() || pass_ == Pass::kWideAgain : moments.hold_in_f32(scaling_.eps_inside())) {
+      normalizer_.set(shift_, moments.d, moments.variance, scaling_, weight_bound_, wide);
       return false;
     }
     const double mean = shift_ + moments.d;
@@ -329,13 +401,18 @@ class RunF32 {
 
   [[nodiscard]] const NormalizerF32& normalizer() const { return normalizer_; }
 
+  void write(const float* x, ParameterBlocks<float>& weight, ParameterBlocks<float>& bias, float* y, size_t n,
+             size_t begin) const {
+    normalizer_.write<kCentered>(x, weight, bias, y, n, begin);
+  }
+
   /// Sets the normalizer from the first sums of a run, about 0, if they hold: in float32 for runs longer than
   /// kShortRun, wide otherwise. What most runs need, without the state of a RunF32.
   template <bool kWide>
-  static bool accept_first(const SumsF32& sums, size_t size, double eps, double weight_bound, NormalizerF32& out) {
-    const Moments moments(sums, size);
-    if (kWide ? !moments.hold_in_f64() : !moments.hold_in_f32(eps)) return false;
-    out.set(0, moments.d, moments.variance, eps, weight_bound, kWide);
+  static bool accept_first(const SumsF32& sums, const Scaling& scaling, double weight_bound, NormalizerF32& out) {
+    const Moments moments(sums, scaling.size);
+    if (kWide ? !moments.hold_in_f64() : !moments.hold_in_f32(scaling.eps_inside())) return false;
+    out.set(0, moments.d, moments.variance, scaling, weight_bound, kWide);
     return true;
   }
 
@@ -360,8 +437,7 @@ class RunF32 {
     [[nodiscard]] bool hold_in_f64() const { return !kCentered || d * d <= variance * 0x1p10; }
   };
 
-  size_t size_;
-  double eps_;
+  Scaling scaling_;
   double weight_bound_;
   size_t added_ = 0;
   Pass pass_;

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "kernels/parameter_blocks.h"
+#include "kernels/scaling.h"
 #include "simd/vec.h"
 
 namespace layernorm {
@@ -87,19 +88,67 @@ inline TwoPart exact_product(double a, double b) {
   return {high, ((a_high * b_high - high) + a_high * b_low + a_low * b_high) + a_low * b_low};
 }
 
+/// A power of two that brings values to magnitudes whose squares neither overflow nor vanish, not even those of the last bits
+/// of a value. Where eps hides such small values altogether they are left.
+inline double scale_for_squares(double largest, double eps) {
+  if (!std::isfinite(largest) || largest == 0) return 1;
+  const int exponent = binary_exponent(largest);
+  if (exponent > 400) return power_of_two(exponent < 1022 ? -exponent : -1022);
+  if (exponent >= -300 || eps >= 0x1p-500) return 1;
+  const int eps_limit = eps == 0 ? 1000 : -binary_exponent(eps) / 2;
+  const int up = -exponent < 1000 ? -exponent : 1000;
+  return power_of_two(up < eps_limit ? up : eps_limit);
+}
+
 /// What normalizes a run once its statistics are known: y = ((x * scale - mean) * rstd) * w + b, where mean and rstd
 /// are those of the scaled values, in two parts each.
 struct NormalizerF64 {
-  double rstd = 0;  // as reported
+  double rstd = 0;      // as reported
+  double variance = 0;  // or the mean square, of the scaled values
   double scale = 1;
   TwoPart scaled_mean = {0, 0};
   TwoPart multiplier = {0, 0};
 
   [[nodiscard]] double mean() const { return scaled_mean.high / scale; }
 
+  /// Sets what divides from the scale, which is set, and the variance (or mean square) of the scaled values.
+  void set(const Scaling& scaling, double of_scaled) {
+    variance = of_scaled;
+    const double factor = scaling.factor(variance, scale);
+    multiplier = {std::isinf(factor) ? 0 : factor, 0};
+    // eps itself may vanish beside scaled values; it counts again where there is no variance.
+    rstd = variance == 0 ? 1 / std::sqrt(scaling.eps) : multiplier.high * scale;
+    if (scaling.op == Op::mean_variance_normalize) return;
+    double total = variance;
+    if (scaling.op == Op::l2_normalize) {
+      total *= static_cast<double>(scaling.size);
+      if (std::sqrt(total) < scaling.eps * scale) return;
+    }
+    refine(total, scaling.eps_inside() * scale * scale);
+  }
+
+  /// One Newton step in twice the precision: 1 - (v + its rounding error) * rstd^2, for v = variance + eps.
+  void refine(double of_scaled, double eps) {
+    const double v = of_scaled + eps;
+    if (!(v > 0x1p-800 && v < 0x1p800)) return;
+    const double v_error = of_scaled > eps ? eps - (v - of_scaled) : of_scaled - (v - eps);
+    const TwoPart square = exact_product(multiplier.high, multiplier.high);
+    const TwoPart one = exact_product(v, square.high);
+    const double residual = ((1 - one.high) - one.low) - v * square.low - v_error * square.high;
+    multiplier.low = 0.5 * multiplier.high * residual;
+  }
+
+  /// The normalized values.
+  void normalize(const double* x, double* y, size_t n) const {
+    for (size_t i = 0; i < n; ++i) {
+      const double v = (x[i] * scale - scaled_mean.high) - scaled_mean.low;
+      y[i] = v * multiplier.high + v * multiplier.low;
+    }
+  }
+
   template <bool kCentered>
   [[gnu::noinline]] void write(const double* x, ParameterBlocks<double>& weight, ParameterBlocks<double>& bias,
-                               double* y, size_t n) const {
+                               double* y, size_t n, size_t begin = 0) const {
     using namespace simd;
     const F64x2 scales = splat(scale);
     const F64x2 minus_mean_high = splat(-scaled_mean.high);
@@ -118,8 +167,8 @@ struct NormalizerF64 {
     };
     for (size_t block = 0; block < n; block += kBlock) {
       const size_t size = n - block < kBlock ? n - block : kBlock;
-      const double* w = weight.at(block, size);
-      const double* b = bias.at(block, size);
+      const double* w = weight.at(begin + block, size);
+      const double* b = bias.at(begin + block, size);
       const double* from = x + block;
       double* to = y + block;
       size_t i = 0;
@@ -136,91 +185,38 @@ struct NormalizerF64 {
 };
 
 /// The statistics of one run, taken in as many passes over its values as it needs.
-template <bool kCentered>
 class RunF64 {
  public:
   using Element = double;
 
-  RunF64(size_t size, double eps, double /*weight_bound*/) : size_(size), eps_(eps) {}
+  explicit RunF64(const Scaling& scaling, double /*weight_bound*/ = 1, bool /*contiguous*/ = true)
+      : scaling_(scaling), centered_(is_centered(scaling.op)) {}
 
-  [[gnu::noinline]] void add(const double* x, size_t n) {
-    using namespace simd;
-    const F64x2 scales = splat(scale_);
-    const F64x2 minus_high = splat(-mean_.high);
-    const F64x2 low = splat(mean_.low);
-    switch (pass_) {
-      case Pass::kSurvey:
-        each_vector(x, n, [&](F64x2 v, [[maybe_unused]] auto only_values) {
-          largest_ = larger(largest_, abs(v));
-          if constexpr (kCentered) sum_.add(only_values(v * scales));
-        });
-        break;
-      case Pass::kRefine:
-        each_vector(
-            x, n, [&](F64x2 v, [[maybe_unused]] auto only_values) { sum_.add(only_values(v * scales + minus_high)); });
-        break;
-      case Pass::kSquares:
-      case Pass::kSquaresAgain:
-        each_vector(x, n, [&](F64x2 v, [[maybe_unused]] auto only_values) {
-          v = v * scales;
-          if constexpr (kCentered) {
-            const Deviation d(v, minus_high, low);
-            const F64x2 counted = only_values(d.high);
-            square_.add(counted * counted);
-            square_.add_rest((counted + counted) * d.low);
-          } else {
-            square_.add(only_values(v * v));
-          }
-        });
-        break;
-    }
+  /// A run whose statistics are given needs no values. A weight that all of them share becomes part of the factor.
+  void give(double mean, double variance, double weight) {
+    normalizer_.scaled_mean = {mean, 0};
+    normalizer_.set(scaling_, variance);
+    normalizer_.multiplier.high *= weight;
+    normalizer_.multiplier.low *= weight;
   }
+
+  void add(const double* x, size_t n);
 
   /// Whether the values are needed once more. When not, normalizer() stands.
-  [[gnu::noinline]] bool next_pass() {
-    const auto count = static_cast<double>(size_);
-    switch (pass_) {
-      case Pass::kSurvey: {
-        const double wanted = wanted_scale();
-        if (wanted != scale_) {
-          scale_ = wanted;
-          sum_ = {};
-          if (kCentered) return true;  // the sum may have overflowed
-        }
-        const TwoPart total = sum_.total();
-        const double high = total.high / count;
-        const TwoPart back = exact_product(high, count);
-        set_mean(high, ((total.high - back.high) - back.low + total.low) / count);
-        pass_ = Pass::kSquares;
-        return true;
-      }
-      case Pass::kSquares: {
-        const double variance = square_.total().high / count;
-        // Where values differ in their last bits only, a sum of the values is too coarse, and one of differences exact.
-        if (kCentered && variance > 0 && variance < 0x1p-70 * mean_.high * mean_.high) {
-          sum_ = {};
-          square_ = {};
-          pass_ = Pass::kRefine;
-          return true;
-        }
-        accept(variance);
-        return false;
-      }
-      case Pass::kRefine:
-        set_mean(mean_.high, sum_.total().high / count);
-        pass_ = Pass::kSquaresAgain;
-        return true;
-      case Pass::kSquaresAgain:
-        accept(square_.total().high / count);
-        return false;
-    }
-    return false;
-  }
+  [[nodiscard]] bool next_pass();
 
   [[nodiscard]] const NormalizerF64& normalizer() const { return normalizer_; }
 
+  void write(const double* x, ParameterBlocks<double>& weight, ParameterBlocks<double>& bias, double* y, size_t n,
+             size_t begin) const {
+    centered_ ? normalizer_.write<true>(x, weight, bias, y, n, begin)
+              : normalizer_.write<false>(x, weight, bias, y, n, begin);
+  }
+
  private:
   enum class Pass : uint8_t { kSurvey, kSquares, kRefine, kSquaresAgain };
+
+  void add_squares(const double* x, size_t n);
 
   // Calls visit(vector, only_values) for each vector; a lone last value stands beside a zero, and only_values keeps
   // what is made of it from what is made of the zero.
@@ -237,46 +233,30 @@ class RunF64 {
     mean_.low = low - (mean_.high - high);
   }
 
-  // Between these magnitudes squares neither overflow nor vanish, not even those of the last bits of a value.
   [[nodiscard]] double wanted_scale() const {
-    const double a = simd::lane(largest_, 0);
-    const double b = simd::lane(largest_, 1);
-    const double largest = a > b ? a : b;
-    if (!std::isfinite(largest) || largest == 0) return 1;
-    const int exponent = binary_exponent(largest);
-    if (exponent > 400) return power_of_two(exponent < 1022 ? -exponent : -1022);
-    // A larger eps hides such small variances altogether.
-    if (exponent >= -300 || eps_ >= 0x1p-500) return 1;
-    const int eps_limit = eps_ == 0 ? 1000 : -binary_exponent(eps_) / 2;
-    const int up = -exponent < 1000 ? -exponent : 1000;
-    return power_of_two(up < eps_limit ? up : eps_limit);
+    return scale_for_squares(simd::largest_lane(largest_), scaling_.eps_inside());
+  }
+
+  // For a norm of the scaled values.
+  void set_norm(double norm) {
+    const double factor = scaling_.floored(norm + simd::sum_lanes(spoiled_), scale_);
+    normalizer_.scale = scale_;
+    normalizer_.multiplier = {std::isinf(factor) ? 0 : factor, 0};
   }
 
   void accept(double variance) {
-    const double eps = eps_ * scale_ * scale_;
-    const double v = variance + eps;
-    NormalizerF64& out = normalizer_;
-    out.scale = scale_;
-    out.scaled_mean = mean_;
-    out.multiplier = {v == 0 ? 0 : 1 / std::sqrt(v), 0};
-    if (v > 0x1p-800 && v < 0x1p800) {
-      // One Newton step in twice the precision: 1 - (v + its rounding error) * rstd^2.
-      const double v_error = variance > eps ? eps - (v - variance) : variance - (v - eps);
-      const TwoPart square = exact_product(out.multiplier.high, out.multiplier.high);
-      const TwoPart one = exact_product(v, square.high);
-      const double residual = ((1 - one.high) - one.low) - v * square.low - v_error * square.high;
-      out.multiplier.low = 0.5 * out.multiplier.high * residual;
-    }
-    // eps itself may vanish beside scaled values; it counts again where there is no variance.
-    out.rstd = variance == 0 ? 1 / std::sqrt(eps_) : out.multiplier.high * scale_;
+    normalizer_.scale = scale_;
+    normalizer_.scaled_mean = mean_;
+    normalizer_.set(scaling_, variance);
   }
 
-  size_t size_;
-  double eps_;
+  Scaling scaling_;
+  bool centered_;
   Pass pass_ = Pass::kSurvey;
   double scale_ = 1;
   TwoPart mean_ = {0, 0};
   simd::F64x2 largest_ = simd::splat(0.0);
+  simd::F64x2 spoiled_ = simd::splat(0.0);  // NaN where NaN or infinity is among the values
   CompensatedSum sum_, square_;
   NormalizerF64 normalizer_;
 };

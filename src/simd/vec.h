@@ -37,6 +37,10 @@ struct I32x4 {
   v128_t v = wasm_i32x4_splat(0);
 };
 
+struct I64x2 {
+  v128_t v;
+};
+
 template <class Lane>
 struct VectorOf;
 template <>
@@ -86,6 +90,9 @@ inline F32x4 operator*(F32x4 a, F32x4 b) { return {wasm_f32x4_mul(a.v, b.v)}; }
 inline F64x2 operator+(F64x2 a, F64x2 b) { return {wasm_f64x2_add(a.v, b.v)}; }
 inline F64x2 operator-(F64x2 a, F64x2 b) { return {wasm_f64x2_sub(a.v, b.v)}; }
 inline F64x2 operator*(F64x2 a, F64x2 b) { return {wasm_f64x2_mul(a.v, b.v)}; }
+inline F32x4 operator/(F32x4 a, F32x4 b) { return {wasm_f32x4_div(a.v, b.v)}; }
+inline F64x2 operator/(F64x2 a, F64x2 b) { return {wasm_f64x2_div(a.v, b.v)}; }
+inline F64x2 sqrt(F64x2 a) { return {wasm_f64x2_sqrt(a.v)}; }
 
 /// a * b + c, rounded twice: the same bits on every engine.
 template <class V>
@@ -95,14 +102,43 @@ inline V mul_add(V a, V b, V c) {
 
 // ---- Comparison and selection
 
+inline F32x4 abs(F32x4 a) { return {wasm_f32x4_abs(a.v)}; }
 inline F64x2 abs(F64x2 a) { return {wasm_f64x2_abs(a.v)}; }
+
+/// All bits of a lane set where true, none where false, as where an operand is NaN.
+inline I32x4 operator<(F32x4 a, F32x4 b) { return {wasm_f32x4_lt(a.v, b.v)}; }
+inline I64x2 operator<(F64x2 a, F64x2 b) { return {wasm_f64x2_lt(a.v, b.v)}; }
+inline I64x2 operator==(F64x2 a, F64x2 b) { return {wasm_f64x2_eq(a.v, b.v)}; }
+
+/// Per lane, a where the mask's bits are set, else b.
+inline F32x4 select(I32x4 mask, F32x4 a, F32x4 b) { return {wasm_v128_bitselect(a.v, b.v, mask.v)}; }
+inline F64x2 select(I64x2 mask, F64x2 a, F64x2 b) { return {wasm_v128_bitselect(a.v, b.v, mask.v)}; }
+
+/// a, but zero where the mask's bits are set.
+inline F32x4 clear(I32x4 mask, F32x4 a) { return {wasm_v128_andnot(a.v, mask.v)}; }
+inline F64x2 clear(I64x2 mask, F64x2 a) { return {wasm_v128_andnot(a.v, mask.v)}; }
 
 /// Per lane, b where b > a, else a: a NaN in b is passed over.
 inline F64x2 larger(F64x2 a, F64x2 b) { return {wasm_v128_bitselect(b.v, a.v, wasm_f64x2_gt(b.v, a.v))}; }
 
 inline I32x4 as_bits(F32x4 a) { return {a.v}; }
+inline I64x2 as_bits(F64x2 a) { return {a.v}; }
 inline F32x4 as_floats(I32x4 a) { return {a.v}; }
+inline F64x2 as_floats(I64x2 a) { return {a.v}; }
 inline I32x4 operator|(I32x4 a, I32x4 b) { return {wasm_v128_or(a.v, b.v)}; }
+inline I64x2 operator|(I64x2 a, I64x2 b) { return {wasm_v128_or(a.v, b.v)}; }
+inline I64x2 operator&(I64x2 a, I64x2 b) { return {wasm_v128_and(a.v, b.v)}; }
+
+/// Integers of 32 bits, modulo 2^32; shifts bring in zeros.
+inline I32x4 splat_bits_32(uint32_t a) { return {wasm_i32x4_splat(static_cast<int32_t>(a))}; }
+inline I32x4 operator+(I32x4 a, I32x4 b) { return {wasm_i32x4_add(a.v, b.v)}; }
+inline I32x4 operator<<(I32x4 a, uint32_t n) { return {wasm_i32x4_shl(a.v, n)}; }
+
+/// Integers of 64 bits, modulo 2^64; shifts bring in zeros.
+inline I64x2 splat_bits(uint64_t a) { return {wasm_i64x2_splat(static_cast<int64_t>(a))}; }
+inline I64x2 operator+(I64x2 a, I64x2 b) { return {wasm_i64x2_add(a.v, b.v)}; }
+inline I64x2 operator<<(I64x2 a, uint32_t n) { return {wasm_i64x2_shl(a.v, n)}; }
+inline I64x2 operator>>(I64x2 a, uint32_t n) { return {wasm_u64x2_shr(a.v, n)}; }
 
 /// Whether any of the floats whose bits were joined by `|` is NaN or of magnitude 2 or more: those alone have the highest bit
 /// of the exponent.
@@ -138,6 +174,10 @@ inline F32x4 demote(F64x2 low, F64x2 high) {
 // ---- Reduction
 
 inline double sum_lanes(F64x2 a) { return wasm_f64x2_extract_lane(a.v, 0) + wasm_f64x2_extract_lane(a.v, 1); }
+inline double largest_lane(F64x2 a) {
+  const F64x2 other = {wasm_i64x2_shuffle(a.v, a.v, 1, 0)};
+  return wasm_f64x2_extract_lane(larger(a, other).v, 0);
+}
 inline double lane(F64x2 a, int i) {
   return i == 0 ? wasm_f64x2_extract_lane(a.v, 0) : wasm_f64x2_extract_lane(a.v, 1);
 }

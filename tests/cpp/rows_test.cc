@@ -1,6 +1,7 @@
 // layer_norm and rms_norm over rows: right at every length, in every arrangement, for every kind of parameter.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <string>
 
 #include "reference.h"
@@ -156,36 +157,68 @@ TEST_P(Rows, ReportsStatistics) {
   }
 }
 
-TEST_P(Rows, StreamsInPiecesOfAnySizeWithTheSameBits) {
+/// Operands that are handed over piece by piece.
+class Pieces final : public Transfer {
+ public:
+  std::span<const float> x, weight;
+  std::span<const double> bias;
+  std::vector<float> y;
+
+  void read(Operand operand, uint64_t begin, size_t n, void* to) override {
+    if (operand == Operand::x) copy(x, begin, n, to);
+    if (operand == Operand::weight) copy(weight, begin, n, to);
+    if (operand == Operand::bias) copy(bias, begin, n, to);
+  }
+  void write(Operand operand, uint64_t begin, size_t n, const void* from) override {
+    ASSERT_EQ(operand, Operand::y);
+    ASSERT_LE(begin + n, y.size());
+    std::memcpy(y.data() + begin, from, n * sizeof(float));
+  }
+
+ private:
+  template <class T>
+  static void copy(std::span<const T> from, uint64_t begin, size_t n, void* to) {
+    ASSERT_LE(begin + n, from.size());
+    std::memcpy(to, from.data() + begin, n * sizeof(T));
+  }
+};
+
+TEST_P(Rows, StreamsWhatIsNotInMemoryWithTheSameBits) {
+  constexpr size_t kRows = 3;
   const size_t n = features();
   const std::vector<float> weight = uniform_values<float>(13, n);
   const std::vector<double> bias = uniform_values<double>(14, n);
   for (const Data& data : {Data{0, 1}, Data{1000, 1}, Data{0, 1e30}, Data{1e7, 1}}) {
-    const std::vector<float> x = uniform_values<float>(15, n, data.mean, data.deviation);
+    const std::vector<float> x = uniform_values<float>(15, kRows * n, data.mean, data.deviation);
     Options options;
     options.weight = Parameter(std::span<const float>(weight));
     options.bias = Parameter(std::span<const double>(bias));
     options.weight_offset = 1;
-    std::vector<float> expected(n);
+    std::vector<float> expected(x.size());
     ASSERT_EQ(call<float>(op(), x, n, options, expected), Status::ok);
-    for (const size_t piece : {RunStream::kPiece, 3 * RunStream::kPiece, 1024 * RunStream::kPiece}) {
-      Call descriptor;
-      descriptor.op = op();
-      descriptor.channels = n;
-      descriptor.weight_offset = options.weight_offset;
-      descriptor.weight = options.weight;
-      RunStream stream(descriptor);
-      do {
-        for (size_t i = 0; i < n; i += piece) stream.add(x.data() + i, std::min(piece, n - i));
-      } while (stream.next_pass());
-      std::vector<float> y(n);
-      for (size_t i = 0; i < n; i += piece) {
-        const size_t size = std::min(piece, n - i);
-        stream.write(x.data() + i, std::span<const float>(weight).subspan(i, size),
-                     std::span<const double>(bias).subspan(i, size), y.data() + i, size);
-      }
-      ASSERT_EQ(y, expected) << "pieces of " << piece;
+    Pieces pieces;
+    pieces.x = x;
+    pieces.weight = weight;
+    pieces.bias = bias;
+    pieces.y.resize(x.size());
+    Call remote;
+    remote.op = op();
+    remote.rank = 2;
+    remote.dims[0] = {kRows, false};
+    remote.dims[1] = {n, true};
+    remote.weight_offset = options.weight_offset;
+    remote.transfer = &pieces;
+    for (const Operand operand : {Operand::x, Operand::weight, Operand::bias, Operand::y}) {
+      remote.remote[static_cast<size_t>(operand)] = true;
     }
+    remote.parameter(Operand::weight) = options.weight;
+    remote.parameter(Operand::bias) = options.bias;
+    for (const Operand operand : {Operand::weight, Operand::bias}) {
+      remote.parameter(operand).data = nullptr;
+      remote.strides[static_cast<size_t>(operand)][1] = 1;
+    }
+    run(remote);
+    ASSERT_EQ(pieces.y, expected);
   }
 }
 
@@ -238,8 +271,9 @@ TEST(Checks, RefuseOverlap) {
 
 TEST(Checks, RefuseSizesThatOverflow) {
   Call call;
-  call.outer = SIZE_MAX / 4;
-  call.channels = 8;
+  call.rank = 2;
+  call.dims[0] = {SIZE_MAX / 4, false};
+  call.dims[1] = {8, true};
   EXPECT_EQ(check(call), Status::bad_dims);
 }
 

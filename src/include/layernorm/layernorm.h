@@ -18,7 +18,11 @@
 namespace layernorm {
 
 /// Element types. The enumerators are the names that JavaScript's users write.
-enum class DType : uint8_t { float32, float64 };
+enum class DType : uint8_t { float32, float64, float16, bfloat16 };
+
+/// What is applied to a result, in PyTorch's definitions: relu max(x, 0); silu x * sigmoid(x); gelu
+/// x / 2 * (1 + erf(x / sqrt(2))); gelu_tanh x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
+enum class Activation : uint8_t { none, relu, silu, gelu, gelu_tanh, sigmoid, tanh };
 
 /// Operations: one row each in ops.def.
 enum class Op : uint8_t {
@@ -37,7 +41,9 @@ enum class Status : uint8_t {
 /// One line of English for a status.
 [[nodiscard]] const char* message(Status status);
 
-[[nodiscard]] constexpr size_t element_size(DType dtype) { return dtype == DType::float64 ? 8 : 4; }
+[[nodiscard]] constexpr size_t element_size(DType dtype) {
+  return dtype == DType::float64 ? 8 : dtype == DType::float32 ? 4 : 2;
+}
 
 /// A weight or a bias: absent, one number for every feature, or a vector with one element per feature, whose element
 /// type may differ from that of x. Values are rounded once to the arithmetic type: float32, or float64 for float64 x.
@@ -56,6 +62,14 @@ struct Parameter {
       : kind(Kind::vector), dtype(DType::float32), data(values.data()), size(values.size()) {}
   constexpr Parameter(std::span<const double> values)  // NOLINT(google-explicit-constructor)
       : kind(Kind::vector), dtype(DType::float64), data(values.data()), size(values.size()) {}
+};
+
+/// The constants of local_response_norm: y = x / (k + alpha / size * sum of x^2 over the window)^beta.
+struct LocalResponse {
+  size_t size = 1;
+  double alpha = 1e-4;
+  double beta = 0.75;
+  double k = 1;
 };
 
 /// The options of a call.
@@ -92,51 +106,90 @@ struct Options {
 [[nodiscard]] Status rms_norm(std::span<const float> x, size_t features, const Options& options, std::span<float> y);
 [[nodiscard]] Status rms_norm(std::span<const double> x, size_t features, const Options& options, std::span<double> y);
 
-/// The plain descriptor that every call becomes: what a binding fills in. `run` trusts it; `check` says whether it may.
-struct Call {
-  Op op = Op::layer_norm;
-  DType dtype = DType::float32;
-  size_t outer = 0;     // rows
-  size_t channels = 0;  // features of a row
-  double eps = 1e-5;
-  double weight_offset = 0;
-  Parameter weight;
-  Parameter bias;
-  const void* x = nullptr;
-  void* y = nullptr;
-  double* mean = nullptr;
-  double* rstd = nullptr;
+/// What a call reads and writes: tensors, and parameters that may be absent or numbers.
+enum class Operand : uint8_t {
+  x,
+  residual,
+  gate,
+  sum_bias,
+  weight,
+  bias,
+  scale,
+  shift,
+  running_mean,
+  running_var,
+  y,
+  sum,
+  mean,
+  rstd
+};
+inline constexpr size_t kOperands = 14;
+
+/// One dimension of a view of x: a run is made of the values that share their indices of the dimensions that are kept.
+struct Dim {
+  uint64_t size = 1;
+  bool reduced = false;
 };
 
+/// Operands that do not lie in memory at once: elements [begin, begin + n) of one, in its own element type.
+class Transfer {
+ public:
+  virtual void read(Operand operand, uint64_t begin, size_t n, void* to) = 0;
+  virtual void write(Operand operand, uint64_t begin, size_t n, const void* from) = 0;
+
+ protected:
+  ~Transfer() = default;
+};
+
+/// The plain descriptor that every call becomes: what a binding fills in. `run` trusts it; `check` says whether it may.
+///
+/// x is seen as `dims`, row-major. Any of them may be reduced, so one descriptor covers every operation: group
+/// normalization has its channels split in two, batch normalization reduces the batch. Of a parameter, `strides` says by how
+/// many elements it advances along each dimension, 0 where it repeats.
+///   residual            if there: sum = (residual + gate * x) + sum_bias, each step rounded, and sum is normalized
+///   scale, shift        y * (1 + scale) + shift after the affine part
+///   activation          last
+///   running_mean, _var  batch_norm: the statistics; layer_norm: updated by `momentum`, the weight of the new value
+struct Call {
+  static constexpr size_t kMaxRank = 54;  // dimensions of size 1 left out, more would not fit 2^53 elements
+
+  Op op = Op::layer_norm;
+  DType dtype = DType::float32;
+  Activation activation = Activation::none;
+  bool round_normalized = false;  // to x's element type, before the weight
+  bool unbiased = true;           // the running variance
+  double eps = 1e-5;
+  double weight_offset = 0;
+  double momentum = 0.1;
+  LocalResponse window;
+  size_t rank = 0;
+  Dim dims[kMaxRank];
+  uint64_t strides[kOperands][kMaxRank] = {};
+  Parameter parameters[kOperands];  // residual to running_var
+  const void* x = nullptr;
+  void* y = nullptr;
+  void* sum = nullptr;
+  double* mean = nullptr;
+  double* rstd = nullptr;
+  Transfer* transfer = nullptr;  // serves the operands that are marked remote
+  bool remote[kOperands] = {};
+
+  [[nodiscard]] const Parameter& parameter(Operand operand) const { return parameters[static_cast<size_t>(operand)]; }
+  [[nodiscard]] Parameter& parameter(Operand operand) { return parameters[static_cast<size_t>(operand)]; }
+  [[nodiscard]] bool is_remote(Operand operand) const { return remote[static_cast<size_t>(operand)]; }
+};
+
+/// Whether `run` may trust a call whose operands all lie in memory.
 [[nodiscard]] Status check(const Call& call);
 void run(const Call& call);
 
-/// One run, in pieces: for data that does not lie in memory at once. The bits are those of `run`. Use:
-///   RunStream stream(call);   // its op, dtype, channels, eps and weight_offset count, and weight as said below
-///   do { for each piece: stream.add(x, n); } while (stream.next_pass());
-///   for each piece: stream.write(x, weight, bias, y, n);   // pieces of the parameters where they are vectors
-/// A run of up to kWeighed elements needs the whole weight in `call`: its size decides how precise sums must be.
-/// Every piece but the last must have a multiple of kPiece elements, and each pass must bring the same values.
-class RunStream {
- public:
-  static constexpr size_t kPiece = 64;
-  static constexpr size_t kWeighed = 8192;
+/// Whether a call is of rows as they stand, with at most a weight and a bias: what most are. `run_plain` then runs it without
+/// looking again, which for a short row halves the time.
+[[nodiscard]] bool is_plain(const Call& call);
+void run_plain(const Call& call);
 
-  explicit RunStream(const Call& call);
-  void add(const void* x, size_t n);
-  /// Whether the statistics need the values once more; when not, mean() and rstd() stand and write() may be called.
-  [[nodiscard]] bool next_pass();
-  void write(const void* x, const Parameter& weight, const Parameter& bias, void* y, size_t n) const;
-  [[nodiscard]] double mean() const;
-  [[nodiscard]] double rstd() const;
-
- private:
-  static constexpr size_t kStateBytes = 384;
-  Op op_;
-  DType dtype_;
-  double weight_offset_;
-  alignas(16) std::byte state_[kStateBytes];
-};
+/// Converts n elements, each rounded once, to nearest even. `to` must not overlap `from`.
+void convert(DType from_dtype, const void* from, DType to_dtype, void* to, size_t n);
 
 }  // namespace layernorm
 

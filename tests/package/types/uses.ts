@@ -1,12 +1,24 @@
 // Uses that have to compile: every kind of x keeps its kind. Without a DOM, and without types of Node.
 import {
+  addGroupNorm,
+  addLayerNorm,
+  addRmsNorm,
+  type BatchNormOptions,
+  batchNorm,
   dispose,
+  type Float16ArrayLike,
+  groupNorm,
   type InitOptions,
   type InitResult,
   init,
   initSync,
+  instanceNorm,
   type LayerNormOptions,
+  l2Normalize,
   layerNorm,
+  localResponseNorm,
+  lpNormalize,
+  meanVarianceNormalize,
   plan,
   type RmsNormOptions,
   rmsNorm,
@@ -26,6 +38,7 @@ function is<Expected>() {
 // New typed arrays, in the words of the library that is in use.
 type F32 = ReturnType<typeof Float32Array.of>;
 type F64 = ReturnType<typeof Float64Array.of>;
+type U16 = ReturnType<typeof Uint16Array.of>;
 
 const f32 = new Float32Array(8);
 const f64 = new Float64Array(8);
@@ -170,6 +183,57 @@ const rmsStep = plan("rmsNorm", x, { returnStats: true });
 is<Tensor<"float64">>()(rmsStep.rstd);
 is<Tensor<"float64">>()(rmsStep.run().rstd);
 plan("rmsNorm", x);
+
+// The other operations.
+is<F32>()(groupNorm(f32, { shape: [1, 4, 2], numGroups: 2 }));
+is<number[][]>()(instanceNorm([[3, 5]], { layout: "channels_last", activation: "silu" }));
+is<F64>()(batchNorm(f64, { shape: [2, 4], training: true, momentum: 0.9, preset: "keras" }));
+batchNorm(x, { runningMean: f32, runningVar: [1, 1, 1, 1], scale: 1, shift: x });
+const batchOptions: BatchNormOptions = { training: true, runningMean: null };
+batchNorm(x, batchOptions);
+is<F32>()(groupNorm(f32, { shape: [1, 4, 2], numGroups: 2, out: f32, returnStats: true }).output);
+is<F64>()(instanceNorm(f32, { shape: [1, 4, 2], returnStats: true }).mean);
+is<F32>()(l2Normalize(f32));
+is<F32>()(l2Normalize(f32, { axes: [-1], out: f32 }));
+is<Tensor<"float32">>()(lpNormalize(x, { p: Infinity, preset: "onnx" }));
+is<number[]>()(meanVarianceNormalize([3, 5], { eps: 0 }));
+is<F32>()(localResponseNorm(f32, { shape: [1, 8], size: 5, alpha: 1e-4, beta: 0.75, k: 1 }));
+
+// Add forms.
+is<{ output: F32; sum: F32 }>()(addLayerNorm(f32, f64));
+is<{ output: F32; sum: F32 }>()(addLayerNorm(f32, [1], { gate: 2, sumBias: null }));
+is<{ output: F64; sum: F64 }>()(addRmsNorm(f64, x, { preset: "llama", out: f64, sumOut: f64 }));
+is<Tensor<"float32">>()(addLayerNorm(x, f32, { sumOut: x }).sum);
+is<number[]>()(addGroupNorm([[3, 5]], [[1, 1]], { numGroups: 1 }).output[0]!);
+is<F64>()(addLayerNorm(f32, f32, { returnStats: true }).mean);
+is<F64>()(addRmsNorm(f32, f32, { returnStats: true, out: f32 }).rstd);
+
+// 16-bit elements.
+declare const f16: Float16ArrayLike;
+const y16: Float16ArrayLike = layerNorm(f16, { weight: f16 });
+layerNorm(f16, { out: y16 });
+layerNorm(f16, { out: new Uint16Array(8) });
+const bits = new Uint16Array(8);
+is<{ data: U16; dims: number[]; type: "bfloat16" }>()(
+  flatten(layerNorm({ data: bits, dims: [8], type: "bfloat16" } as const, { weight: f16 })),
+);
+layerNorm({ data: bits, shape: [8], dtype: "float16" }, { out: bits });
+is<Tensor<"bfloat16">>()(zeros([8], "bfloat16"));
+is<U16>()(zeros([8], "bfloat16").data);
+is<Tensor<"float16">>()(tensor(f16));
+is<Tensor<"bfloat16">>()(tensor(bits, [2, 4], "bfloat16"));
+is<Tensor<"float16">>()(tensor([1, 2], [2], "float16"));
+zeros([8], "float16").data.fill(0).set(bits);
+
+// Plans of them.
+is<Tensor<"float32">>()(plan("groupNorm", x, { numGroups: 2 }).output);
+is<Tensor<"float64">>()(plan("batchNorm", x, { training: true, returnStats: true }).mean);
+is<Tensor<"float32">>()(plan("l2Normalize", x).run());
+is<Tensor<"float32">>()(plan("localResponseNorm", x, { size: 3, out: x }).run());
+const addStep = plan("addLayerNorm", x, x, { sumOut: x });
+is<Tensor<"float32">>()(addStep.sum);
+is<Tensor<"float32">>()(addStep.run().output);
+is<Tensor<"float64">>()(plan("addRmsNorm", x, x, { returnStats: true }).rstd);
 
 // Loading.
 is<Promise<InitResult>>()(init());

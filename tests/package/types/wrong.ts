@@ -1,5 +1,20 @@
 // Calls that must not compile.
-import { init, layerNorm, plan, rmsNorm, Tensor, tensor, zeros } from "layernorm";
+import {
+  addLayerNorm,
+  batchNorm,
+  groupNorm,
+  init,
+  instanceNorm,
+  l2Normalize,
+  layerNorm,
+  localResponseNorm,
+  lpNormalize,
+  plan,
+  rmsNorm,
+  Tensor,
+  tensor,
+  zeros,
+} from "layernorm";
 
 const f32 = new Float32Array(8);
 const x = zeros([2, 4]);
@@ -55,6 +70,47 @@ layerNorm([3, 5], { out: [0, 0] });
 layerNorm(f32).mean;
 // @ts-expect-error rmsNorm has no mean
 rmsNorm(f32, { returnStats: true }).mean;
+
+// @ts-expect-error bits of nothing in particular
+layerNorm(new Uint16Array(8));
+// @ts-expect-error bits of nothing in particular
+tensor(new Uint16Array(8));
+// @ts-expect-error bits are for 16-bit x
+layerNorm(f32, { out: new Uint16Array(8) });
+// @ts-expect-error an unknown activation
+layerNorm(f32, { activation: "swish" });
+// @ts-expect-error not an option of layerNorm
+layerNorm(f32, { gate: 1 });
+// @ts-expect-error numGroups is missing
+groupNorm(f32, { shape: [1, 8] });
+// @ts-expect-error options are missing
+groupNorm(f32);
+// @ts-expect-error an unknown layout
+instanceNorm(f32, { shape: [1, 8], layout: "NCHW" });
+// @ts-expect-error running statistics are no numbers
+batchNorm(f32, { shape: [1, 8], runningMean: 0, runningVar: 1 });
+// @ts-expect-error a preset of rmsNorm only
+batchNorm(f32, { shape: [1, 8], training: true, preset: "t5" });
+// @ts-expect-error not a norm
+lpNormalize(f32, { p: "2" });
+// @ts-expect-error no weight there
+l2Normalize(f32, { weight: f32 });
+// @ts-expect-error no statistics there
+l2Normalize(f32, { returnStats: true });
+// @ts-expect-error size is missing
+localResponseNorm(f32, { shape: [1, 8] });
+// @ts-expect-error the residual is missing
+addLayerNorm(f32);
+// @ts-expect-error options are not the residual
+addLayerNorm(f32, { eps: 0 });
+// @ts-expect-error sumOut of another element type
+addLayerNorm(f32, f32, { sumOut: new Float64Array(8) });
+// @ts-expect-error without returnStats there are no statistics
+addLayerNorm(f32, f32).rstd;
+// @ts-expect-error a plan wants the residual
+plan("addLayerNorm", x, { eps: 0 });
+// @ts-expect-error a plan wants numGroups
+plan("groupNorm", x);
 
 // @ts-expect-error an unknown operation
 plan("softmax", x);

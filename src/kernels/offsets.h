@@ -1,0 +1,79 @@
+// Where the elements of x and of the parameters stand for some indices of a view.
+#ifndef LAYERNORM_KERNELS_OFFSETS_H_
+#define LAYERNORM_KERNELS_OFFSETS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "layernorm/layernorm.h"
+
+namespace layernorm {
+
+struct Offsets {
+  uint64_t x = 0;
+  uint64_t parameter[kOperands] = {};
+
+  [[nodiscard]] uint64_t of(Operand operand) const { return parameter[static_cast<size_t>(operand)]; }
+};
+
+/// Some of the dimensions of a view, run through together in row-major order.
+class Axes {
+ public:
+  /// Of the dimensions before `end`, those that are reduced, or those that are kept.
+  Axes(const Call& call, size_t end, bool reduced) : call_(call) {
+    uint64_t stride = 1;
+    for (size_t d = call.rank; d-- > 0; stride *= call.dims[d].size) {
+      if (d >= end || call.dims[d].reduced != reduced) continue;
+      dims_[rank_] = static_cast<uint8_t>(d);
+      strides_[rank_++] = stride;
+      count_ *= call.dims[d].size;
+    }
+  }
+
+  /// The number of positions; 1 where there are no dimensions.
+  [[nodiscard]] uint64_t count() const { return count_; }
+
+  /// The step in x along the innermost of them, and its size.
+  [[nodiscard]] uint64_t inner_stride() const { return rank_ == 0 ? 0 : strides_[0]; }
+  [[nodiscard]] uint64_t inner_size() const { return rank_ == 0 ? 1 : call_.dims[dims_[0]].size; }
+
+  /// Adds the offsets of a position.
+  [[nodiscard, gnu::noinline]] Offsets at(uint64_t position, Offsets offsets) const {
+    for (size_t i = 0; i < rank_; ++i) {
+      const size_t d = dims_[i];
+      const uint64_t size = call_.dims[d].size;
+      const uint64_t index = i + 1 == rank_ ? position : position % size;
+      position /= size;
+      if (index == 0) continue;
+      offsets.x += index * strides_[i];
+      for (size_t operand = 0; operand < kOperands; ++operand) {
+        offsets.parameter[operand] += index * call_.strides[operand][d];
+      }
+    }
+    return offsets;
+  }
+
+  /// How many positions in turn, the innermost first, have the same parameters, those of the sum aside.
+  [[nodiscard]] uint64_t sharing() const {
+    uint64_t positions = 1;
+    for (size_t i = 0; i < rank_; ++i) {
+      for (auto operand = static_cast<size_t>(Operand::weight); operand < kOperands; ++operand) {
+        if (call_.strides[operand][dims_[i]] != 0) return positions;
+      }
+      positions *= call_.dims[dims_[i]].size;
+    }
+    return positions;
+  }
+
+ private:
+  const Call& call_;
+  size_t rank_ = 0;
+  uint64_t count_ = 1;
+  // The innermost first.
+  uint8_t dims_[Call::kMaxRank];
+  uint64_t strides_[Call::kMaxRank];
+};
+
+}  // namespace layernorm
+
+#endif  // LAYERNORM_KERNELS_OFFSETS_H_
