@@ -90,6 +90,7 @@ export default function createGlue(): {
 
 const TEXT_TYPES = `/** \`size\` bytes: see bindings/inlined.ts for how they are read. */
 export declare const alphabet: string;
+export declare const frequent: string;
 export declare const size: number;
 export declare const text: string;
 `;
@@ -105,13 +106,29 @@ function textModule(bytes) {
   const codes = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i));
   const alphabet = codes.filter((code) => !'"\\`$<'.includes(code));
   const single = alphabet.length - 2;
+  const counts = new Uint32Array(256);
+  for (const byte of bytes) counts[byte]++;
+  const all = Array.from(counts.keys());
+  const frequent = all.sort((a, b) => counts[b] - counts[a]).slice(0, single);
+  frequent.sort((a, b) => a - b);
+  const rare = Array.from(counts.keys()).filter((byte) => !frequent.includes(byte));
+  const ranks = new Map([...frequent, ...rare].map((byte, rank) => [byte, rank]));
   let text = "";
   for (const byte of bytes) {
-    const prefix = Math.floor(byte / single) - 1;
-    text += prefix < 0 ? alphabet[byte] : alphabet[single + prefix] + alphabet[byte % single];
+    const rank = ranks.get(byte) ?? 0;
+    const prefix = Math.floor(rank / single) - 1;
+    text += prefix < 0 ? alphabet[rank] : alphabet[single + prefix] + alphabet[rank % single];
   }
-  const { length } = bytes;
-  return `export const alphabet = "${alphabet.join("")}";\nexport const size = ${length};\nexport const text = "${text}";\n`;
+  const parts = {
+    alphabet: alphabet.join(""),
+    frequent: Buffer.from(frequent).toString("hex"),
+    size: bytes.length,
+    text,
+  };
+  const lines = Object.entries(parts).map(
+    ([name, value]) => `export const ${name} = ${JSON.stringify(value)};\n`,
+  );
+  return lines.join("");
 }
 
 /**
@@ -175,6 +192,21 @@ async function patchGlue(glue) {
   return code;
 }
 
+/** Minifies what the bundler made once more: a twentieth of the code. */
+async function shrink() {
+  const names = (await readdir(DIST)).filter((name) => name.endsWith(".js"));
+  const files = names.map((name) => join(DIST, name));
+  await Promise.all(
+    files.map(async (file) => {
+      const { code } = await minify(await readFile(file, "utf8"), {
+        module: true,
+        compress: { passes: 3 },
+      });
+      await writeFile(file, code ?? "");
+    }),
+  );
+}
+
 /** Compiles bindings/ to dist/: one file for each entry, a shared one for what they have in common, and the types. */
 async function compile() {
   await rm(DIST, { recursive: true, force: true });
@@ -193,7 +225,7 @@ async function compile() {
     run(join(BIN, "tsc"), ["-p", "tsconfig.json", "--emitDeclarationOnly"], { cwd: ROOT }),
   ]);
   await copyFile(join(GENERATED, "layernorm.wasm"), join(DIST, "layernorm.wasm"));
-  await removeInternalTypes(entries);
+  await Promise.all([shrink(), removeInternalTypes(entries)]);
 }
 
 /** The names of the entries that are code, such as "index". */

@@ -2,9 +2,13 @@
 #ifndef LAYERNORM_KERNELS_AFFINE_H_
 #define LAYERNORM_KERNELS_AFFINE_H_
 
+#include <cmath>
+#include <type_traits>
+
 #include "kernels/activation.h"
 #include "kernels/offsets.h"
 #include "kernels/parameter_blocks.h"
+#include "kernels/run_f64.h"
 #include "kernels/scaling.h"
 
 namespace layernorm {
@@ -53,19 +57,18 @@ class Affine {
     bias.expand(n, expanded_[1]);
   }
 
-  /// n <= kBlock normalized values at a position of the parameters to results, but for the activation. Double, so that nothing
-  /// is lost where a step cancels what the one before has rounded.
-  void apply(double* normalized, size_t position, size_t n, T* y) {
+  /// A normalized value in more than T's precision, so that nothing is lost where a step cancels what the one before has
+  /// rounded.
+  using Normalized = std::conditional_t<sizeof(T) == 4, double, TwoPart>;
+
+  /// n <= kBlock normalized values at a position of the parameters to results, but for the activation.
+  void apply(Normalized* normalized, size_t position, size_t n, T* y) {
     if (rounded_) round(normalized, n);
     const T* w = weight.at(position, n);
     const T* b = bias.at(position, n);
     const T* scale = scale_.at(position, n);
     const T* shift = shift_.at(position, n);
-    LAYERNORM_ROLLED
-    for (size_t i = 0; i < n; ++i) {
-      const double v = normalized[i] * w[i] + b[i];
-      y[i] = static_cast<T>(v * (1 + static_cast<double>(scale[i])) + shift[i]);
-    }
+    for (size_t i = 0; i < n; ++i) y[i] = finish(normalized[i], w[i], b[i], scale[i], shift[i]);
   }
 
   void activate(T* y, size_t n) const {
@@ -83,6 +86,20 @@ class Affine {
            call.parameter(Operand::bias).kind == Parameter::Kind::none;
   }
 
+  static float finish(double v, float w, float b, float scale, float shift) {
+    return static_cast<float>((v * w + b) * (1 + static_cast<double>(scale)) + shift);
+  }
+
+  static double finish(TwoPart v, double w, double b, double scale, double shift) {
+    const TwoPart product = exact_product(v.high, w);
+    const double sum = product.high + b;
+    const double added = sum - product.high;
+    const double rest = (product.high - (sum - added)) + (b - added) + (product.low + v.low * w);
+    // Infinite sums have no rest.
+    const double factor = 1 + scale;
+    return sum * factor + (shift + (std::isfinite(sum) ? rest * factor : 0));
+  }
+
   void round(double* values, size_t n) const {
     float wide[kBlock];
     uint16_t stored[kBlock];
@@ -91,6 +108,7 @@ class Affine {
     to_float32(call_.dtype, stored, wide, n);
     for (size_t i = 0; i < n; ++i) values[i] = wide[i];
   }
+  static void round(TwoPart* /*values*/, size_t /*n*/) {}  // float64 is none of the types that are rounded to
 
   const Call& call_;
   bool rounded_;

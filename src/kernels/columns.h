@@ -106,11 +106,15 @@ class ColumnsF64 final : public Panel<double> {
     affine_.move_to(offsets);
     const double* from = static_cast<const double*>(x);
     double* to = static_cast<double*>(y);
-    double normalized[kBlock];
-    for (size_t c = 0; c < count_; ++c) {
-      runs()[c - c % fold_].normalizer().normalize(from + c, normalized + c, 1);
+    if (affine_.has_steps()) {
+      TwoPart normalized[kBlock];
+      for (size_t c = 0; c < count_; ++c) normalized[c] = of(c).normalize(from[c]);
+      affine_.apply(normalized, first_, count_, to);
+    } else {
+      const double* w = affine_.weight.at(first_, count_);
+      const double* b = affine_.bias.at(first_, count_);
+      for (size_t c = 0; c < count_; ++c) to[c] = of(c).normalize_once(from[c]) * w[c] + b[c];
     }
-    affine_.apply(normalized, first_, count_, to);
     affine_.activate(to, count_);
   }
 
@@ -120,6 +124,9 @@ class ColumnsF64 final : public Panel<double> {
   [[nodiscard]] size_t capacity() const override { return kCapacity; }
 
  private:
+  // What normalizes a column.
+  [[nodiscard]] const NormalizerF64& of(size_t column) const { return runs()[column - column % fold_].normalizer(); }
+
   RunF64* runs() { return std::launder(reinterpret_cast<RunF64*>(memory_)); }
   [[nodiscard]] const RunF64* runs() const { return std::launder(reinterpret_cast<const RunF64*>(memory_)); }
 
@@ -235,18 +242,21 @@ class ColumnsF32 final : public Panel<float> {
     // Over all of it, where all of it is seen by every run or is no larger than a run.
     const Parameter& weight = call.parameter(affine_.weight_role());
     if (weight.kind != Parameter::Kind::vector) return affine_.weight.bound(1);
-    if (affine_.weight_role() != Operand::weight || call.is_remote(Operand::weight) ||
-        weight.size > kLongestWeighedRun) {
-      return kLargeWeight;
-    }
-    return bound_of(weight, call.weight_offset);
-  }
-
-  static double bound_of(const Parameter& weight, double offset) {
+    if (affine_.weight_role() != Operand::weight || weight.size > kLongestWeighedRun) return kLargeWeight;
     double largest = 2;
-    for (size_t i = 0; i < weight.size; ++i) {
-      const double magnitude = std::fabs(element(weight.dtype, weight.data, i) + offset);
-      if (!(magnitude <= largest)) largest = magnitude;
+    double room[kBlock];
+    for (size_t i = 0; i < weight.size; i += kBlock) {
+      const size_t n = std::min(kBlock, weight.size - i);
+      const void* block = room;
+      if (call.is_remote(Operand::weight)) {
+        call.transfer->read(Operand::weight, i, n, room);
+      } else {
+        block = static_cast<const std::byte*>(weight.data) + i * element_size(weight.dtype);
+      }
+      for (size_t k = 0; k < n; ++k) {
+        const double magnitude = std::fabs(element(weight.dtype, block, k) + call.weight_offset);
+        if (!(magnitude <= largest)) largest = magnitude;
+      }
     }
     return largest;
   }

@@ -1,7 +1,9 @@
 #include "kernels/local_response_norm.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "kernels/run_f64.h"
 #include "kernels/tiles.h"
 #include "simd/math.h"
 
@@ -51,19 +53,33 @@ class Response {
   void give(size_t channel, T* y, size_t n) {
     const size_t first = channel < below_ ? 0 : channel - below_;
     const size_t last = std::min(channel + above_, channels_ - 1);
-    const double factor = window_.alpha / static_cast<double>(window_.size);
-    const double* x = ring_.row(channel);
     for (size_t c = 0; c < n; ++c) {
+      double largest = 0;
+      for (size_t near = first; near <= last; ++near) largest = std::max(largest, std::fabs(ring_.row(near)[c]));
+      const double scale = scale_for(largest);
       double sum = 0;
       for (size_t near = first; near <= last; ++near) {
-        const double v = ring_.row(near)[c];
+        const double v = ring_.row(near)[c] * scale;
         sum += v * v;
       }
-      y[c] = static_cast<T>(x[c] * power(window_.k + factor * sum, -window_.beta));
+      y[c] = static_cast<T>(respond(ring_.row(channel)[c] * scale, sum, scale));
     }
   }
 
  private:
+  // A power of two by which squares neither overflow nor, where nothing is added to them, vanish.
+  [[nodiscard]] double scale_for(double largest) const {
+    const double scale = scale_for_squares(largest, 0);
+    return scale < 1 || window_.k == 0 ? scale : 1;
+  }
+
+  // x / (k + alpha / size * sum)^beta, of scaled values.
+  [[nodiscard]] double respond(double x, double sum, double scale) const {
+    const double factor = window_.alpha / static_cast<double>(window_.size);
+    const double response = x * power(window_.k * scale * scale + factor * sum, -window_.beta);
+    return scale == 1 ? response : response * power(scale, 2 * window_.beta - 1);
+  }
+
   const LocalResponse& window_;
   size_t channels_, below_, above_;
   Ring ring_;

@@ -256,11 +256,8 @@ struct NormalizerF32 {
     }
   }
 
-  /// The normalized values in float64, not rounded.
-  void normalize(const float* x, double* y, size_t n) const {
-    LAYERNORM_ROLLED
-    for (size_t i = 0; i < n; ++i) y[i] = ((static_cast<double>(x[i]) - shift) - d) * multiplier;
-  }
+  /// A normalized value in float64, whose rounding does not count.
+  [[nodiscard]] double normalize(float x) const { return ((static_cast<double>(x) - shift) - d) * multiplier; }
 
   template <class Normalize>
   [[gnu::noinline]] void write_with(const float* x, ParameterBlocks<float>& weight, ParameterBlocks<float>& bias,

@@ -75,9 +75,11 @@ inline int binary_exponent(double v) { return static_cast<int>(std::bit_cast<uin
 /// 2^exponent for a normal result.
 inline double power_of_two(int exponent) { return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52); }
 
-/// a * b exactly, as the rounded product and its error (Dekker 1971): for magnitudes within 2^+-450.
+/// a * b exactly, as the rounded product and its error (Dekker 1971): for magnitudes within 2^+-450. Beyond 2^900 the error
+/// is not known and left out.
 inline TwoPart exact_product(double a, double b) {
   constexpr double kSplit = 0x1p27 + 1;
+  if (!(std::fabs(a) < 0x1p900 && std::fabs(b) < 0x1p900)) return {a * b, 0};
   const double a_scaled = a * kSplit;
   const double b_scaled = b * kSplit;
   const double a_high = a_scaled - (a_scaled - a);
@@ -138,12 +140,20 @@ struct NormalizerF64 {
     multiplier.low = 0.5 * multiplier.high * residual;
   }
 
-  /// The normalized values.
-  void normalize(const double* x, double* y, size_t n) const {
-    for (size_t i = 0; i < n; ++i) {
-      const double v = (x[i] * scale - scaled_mean.high) - scaled_mean.low;
-      y[i] = v * multiplier.high + v * multiplier.low;
-    }
+  /// A normalized value.
+  [[nodiscard]] double normalize_once(double x) const {
+    const double d = (x * scale - scaled_mean.high) - scaled_mean.low;
+    return d * multiplier.high + d * multiplier.low;
+  }
+
+  /// A normalized value with what its rounding left.
+  [[nodiscard]] TwoPart normalize(double x) const {
+    const double v = x * scale;
+    const double high = v - scaled_mean.high;
+    const double added = high - v;
+    const double rest = ((v - (high - added)) - (scaled_mean.high + added)) - scaled_mean.low;
+    const TwoPart product = exact_product(high, multiplier.high);
+    return {product.high, product.low + (high * multiplier.low + rest * multiplier.high)};
   }
 
   template <bool kCentered>
@@ -194,8 +204,11 @@ class RunF64 {
 
   /// A run whose statistics are given needs no values. A weight that all of them share becomes part of the factor.
   void give(double mean, double variance, double weight) {
-    normalizer_.scaled_mean = {mean, 0};
-    normalizer_.set(scaling_, variance);
+    // Beside such a mean x - mean may overflow.
+    const double scale = std::fabs(mean) < 0x1p900 ? 1 : 0.25;
+    normalizer_.scale = scale;
+    normalizer_.scaled_mean = {mean * scale, 0};
+    normalizer_.set(scaling_, variance * scale * scale);
     normalizer_.multiplier.high *= weight;
     normalizer_.multiplier.low *= weight;
   }

@@ -112,10 +112,10 @@ class RunnerOf final : public Runner {
       run_.write(from, affine_.weight, affine_.bias, to, n, position);
     } else {
       const auto& normalizer = run_.normalizer();
-      double normalized[kBlock];
+      typename Affine<T>::Normalized normalized[kBlock];
       for (size_t i = 0; i < n; i += kBlock) {
         const size_t size = n - i < kBlock ? n - i : kBlock;
-        normalizer.normalize(from + i, normalized, size);
+        for (size_t k = 0; k < size; ++k) normalized[k] = normalizer.normalize(from[i + k]);
         affine_.apply(normalized, position + i, size, to + i);
       }
     }
