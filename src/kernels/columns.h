@@ -155,7 +155,7 @@ class ColumnsF32 final : public Panel<float> {
     if (scaling_.op == Op::batch_norm) {
       wide_ = false;
       give([&](size_t c, float mean, float var, float weight) {
-        RunF32<true> run(scaling_, 1, false);
+        RunF32 run(scaling_, 1, false);
         run.give(mean, var, weight);
         set_column(c, 1, run.normalizer());
       });

@@ -8,14 +8,8 @@
 
 namespace layernorm {
 
-extern template class RunF32<true>;
-extern template class RunF32<false>;
 extern template class ParameterBlocks<float>;
 extern template class ParameterBlocks<double>;
-extern template void NormalizerF32::write<true>(const float*, ParameterBlocks<float>&, ParameterBlocks<float>&, float*,
-                                                size_t, size_t) const;
-extern template void NormalizerF32::write<false>(const float*, ParameterBlocks<float>&, ParameterBlocks<float>&, float*,
-                                                 size_t, size_t) const;
 extern template void NormalizerF64::write<true>(const double*, ParameterBlocks<double>&, ParameterBlocks<double>&,
                                                 double*, size_t, size_t) const;
 extern template void NormalizerF64::write<false>(const double*, ParameterBlocks<double>&, ParameterBlocks<double>&,

@@ -184,7 +184,8 @@ class Loops {
       const uint64_t last = std::min(end, i + most);
       uint64_t next = std::min(last, i + sharing - i % sharing);
       Steps steps(runner, kept_, i);
-      const bool stepwise = next < last;
+      // Several runs that share their parameters are worth a job of their own, which converts these once.
+      const bool stepwise = sharing < 4 && next < last;
       if (stepwise) next = agreeing(runner, next, last);
       const auto rows = static_cast<size_t>(next - i);
       const Tiles::Tile tile = tiles_.get(offsets.x, 1, rows * n, 0);
@@ -339,17 +340,15 @@ struct Kernels {
   Kernel runs, columns;
 };
 
-// By whether the mean is subtracted, and the arithmetic type.
-constexpr Kernels kKernels[2][2] = {{{normalize_runs<RunF32<false>>, normalize_columns<ColumnsF32>},
-                                     {normalize_runs<RunF64>, normalize_columns<ColumnsF64>}},
-                                    {{normalize_runs<RunF32<true>>, normalize_columns<ColumnsF32>},
-                                     {normalize_runs<RunF64>, normalize_columns<ColumnsF64>}}};
+// By the arithmetic type: float32, float64.
+constexpr Kernels kKernels[2] = {{normalize_runs<RunF32>, normalize_columns<ColumnsF32>},
+                                 {normalize_runs<RunF64>, normalize_columns<ColumnsF64>}};
 
 }  // namespace
 
 void normalize(const Call& call) {
   const Layout layout(call);
-  const Kernels& kernels = kKernels[is_centered(call.op) ? 1 : 0][call.dtype == DType::float64 ? 1 : 0];
+  const Kernels& kernels = kKernels[call.dtype == DType::float64 ? 1 : 0];
   const Kernel kernel = layout.columns ? kernels.columns : kernels.runs;
   kernel(call, layout);
 }

@@ -17,60 +17,86 @@ inline constexpr size_t kBlock = 64;
 template <class T>
 inline constexpr DType kDTypeOf = sizeof(T) == 4 ? DType::float32 : DType::float64;
 
-/// n <= kBlock elements of any type as T, each rounded once.
-template <class T>
-void convert_block(DType dtype, const void* from, size_t n, T* to) {
-  const auto cast = [&](const auto* source) {
-    LAYERNORM_ROLLED
-    for (size_t i = 0; i < n; ++i) to[i] = static_cast<T>(source[i]);
-  };
-  if (dtype == DType::float32) return cast(static_cast<const float*>(from));
-  if (dtype == DType::float64) return cast(static_cast<const double*>(from));
-  float wide[kBlock];
-  to_float32(dtype, from, wide, n);
-  cast(wide);
-}
-
 /// One element of any type.
 inline double element(DType dtype, const void* data, uint64_t i) {
   double value;
-  convert_block(dtype, static_cast<const std::byte*>(data) + i * element_size(dtype), 1, &value);
+  convert(dtype, static_cast<const std::byte*>(data) + i * element_size(dtype), DType::float64, &value, 1);
   return value;
 }
 
-/// A parameter of the arithmetic type T along the inner dimensions [first, last) of a view, whose positions count row-major.
-/// A contiguous vector of that type is read where it stands; a number, or nothing, is one block that is read again and
-/// again; anything else is gathered and converted block by block.
+/// Where a parameter's elements stand along the inner dimensions [first, last) of a view, whose positions count row-major; and
+/// their values, in float64, which holds each exactly.
+class ParameterSource {
+ public:
+  ParameterSource(const Call& call, Operand operand, size_t first, size_t last);
+
+  [[nodiscard]] DType dtype() const { return dtype_; }
+  [[nodiscard]] bool is_remote() const { return transfer_ != nullptr; }
+  [[nodiscard]] const std::byte* data() const { return data_; }
+
+  /// Whether positions in turn are elements in turn, or are all one element.
+  [[nodiscard]] bool is_contiguous() const { return rank_ == 1 && strides_[0] == 1; }
+  [[nodiscard]] bool is_repeated() const { return rank_ == 1 && strides_[0] == 0; }
+  /// How many positions in turn are one element, at least.
+  [[nodiscard]] size_t repeat() const { return strides_[rank_ - 1] == 0 ? sizes_[rank_ - 1] : 1; }
+
+  /// Position 0 is element `base` from now on.
+  void move_to(uint64_t base) { base_ = base; }
+  [[nodiscard]] uint64_t base() const { return base_; }
+
+  /// The element at a position, and how many positions in turn from there on are one element, or are elements in turn.
+  struct Stretch {
+    uint64_t element;
+    size_t length;
+    bool repeats;
+  };
+  [[nodiscard]] Stretch stretch(size_t position) const;
+
+  /// n <= kBlock values from a position on.
+  void read(size_t position, size_t n, double* to);
+
+ private:
+  static constexpr size_t kWindow = 2048;  // bytes of what is remote that are read at a time
+
+  const void* address(uint64_t element, size_t n);
+
+  const std::byte* data_;
+  Transfer* transfer_;
+  uint64_t size_;
+  uint64_t base_ = 0;
+  uint64_t window_begin_ = 0, window_end_ = 0;
+  size_t rank_ = 0;
+  Operand operand_;
+  DType dtype_;
+  // Left unset, as they cost time: an element counts once it was written.
+  size_t sizes_[Call::kMaxRank];
+  uint64_t strides_[Call::kMaxRank];
+  alignas(16) std::byte window_[kWindow];
+};
+
+/// A parameter of the arithmetic type T. A contiguous vector of that type is read where it stands; a number, or nothing, is one
+/// block that is read again and again; anything else is gathered and converted block by block.
 template <class T>
 class ParameterBlocks {
  public:
   /// `absent` stands for a parameter that is not there; `offset` is added to one that is.
   ParameterBlocks(const Call& call, Operand operand, T absent, double offset, size_t first, size_t last)
-      : operand_(operand), offset_(offset == 0 ? kNoOffset : static_cast<T>(offset)) {
-    const Parameter& parameter = call.parameter(operand);
-    const bool contiguous = last == first + 1 && call.strides[static_cast<size_t>(operand)][first] == 1;
-    if (parameter.kind == Parameter::Kind::vector && contiguous && parameter.dtype == kDTypeOf<T> && offset == 0 &&
-        !call.is_remote(operand)) {
-      place_ = Place::kDirect;
-      source_ = static_cast<const std::byte*>(parameter.data);
-      direct_ = static_cast<const T*>(parameter.data);
-    } else {
-      place(call, absent, first, last);
-    }
+      : offset_(offset == 0 ? kNoOffset : static_cast<T>(offset)), source_(call, operand, first, last) {
+    place(call.parameter(operand), absent);
   }
   ParameterBlocks(const ParameterBlocks&) = delete;
   ParameterBlocks& operator=(const ParameterBlocks&) = delete;
 
   /// Position 0 is element `base` from now on.
   [[gnu::noinline]] void move_to(uint64_t base) {
+    if (place_ == Place::kNone) return;
     if (place_ == Place::kDirect) {
-      direct_ = reinterpret_cast<const T*>(source_) + base;
-      step_ = 1;
-    } else if (place_ != Place::kNone && base != base_) {
-      base_ = base;
+      direct_ = reinterpret_cast<const T*>(source_.data()) + base;
+    } else if (base != source_.base()) {
+      source_.move_to(base);
       filled_ = 0;
       direct_ = nullptr;
-      if (place_ == Place::kRepeated) fill(element_at(base));
+      if (place_ == Place::kRepeated) fill(*converted(0, 1));
     }
   }
 
@@ -106,43 +132,19 @@ class ParameterBlocks {
 
   static constexpr T kNoOffset = T(-0.0);  // the neutral element of addition, also for -0
   static constexpr uint64_t kNowhere = ~uint64_t{0};
-  static constexpr size_t kWindow = 2048;  // bytes of a remote parameter that are read at a time
 
   // A constructor's work, which would be compiled twice as one.
-  [[gnu::noinline]] void place(const Call& call, T absent, size_t first, size_t last) {
-    const Parameter& parameter = call.parameter(operand_);
+  [[gnu::noinline]] void place(const Parameter& parameter, T absent) {
     if (parameter.kind != Parameter::Kind::vector) {
       fill(parameter.kind == Parameter::Kind::number ? static_cast<T>(parameter.number) + offset_ : absent);
-      return;
+    } else if (source_.is_contiguous() && parameter.dtype == kDTypeOf<T> && offset_ == 0 && !source_.is_remote()) {
+      place_ = Place::kDirect;
+      direct_ = reinterpret_cast<const T*>(source_.data());
+    } else {
+      place_ = source_.is_repeated() ? Place::kRepeated : Place::kConverted;
+      source_.move_to(kNowhere);
+      move_to(0);
     }
-    source_ = static_cast<const std::byte*>(parameter.data);
-    dtype_ = parameter.dtype;
-    size_ = parameter.size;
-    transfer_ = call.is_remote(operand_) ? call.transfer : nullptr;
-    add_dims(call, first, last);
-    const bool contiguous = rank_ == 1 && strides_[0] == 1;
-    place_ = strides_[rank_ - 1] == 0 && rank_ == 1                                        ? Place::kRepeated
-             : contiguous && dtype_ == kDTypeOf<T> && offset_ == 0 && transfer_ == nullptr ? Place::kDirect
-                                                                                           : Place::kConverted;
-    move_to(0);
-  }
-
-  // Keeps the sizes and strides of the dimensions, those that can be one made one.
-  void add_dims(const Call& call, size_t first, size_t last) {
-    const uint64_t* strides = call.strides[static_cast<size_t>(operand_)];
-    for (size_t d = first; d < last; ++d) {
-      const auto size = static_cast<size_t>(call.dims[d].size);
-      if (size == 1) continue;
-      if (rank_ > 0 && strides_[rank_ - 1] == strides[d] * size) {
-        sizes_[rank_ - 1] *= size;
-      } else {
-        sizes_[rank_++] = size;
-      }
-      strides_[rank_ - 1] = strides[d];
-    }
-    if (rank_ > 0) return;
-    sizes_[rank_] = 1;
-    strides_[rank_++] = 0;
   }
 
   void fill(T value) {
@@ -159,8 +161,8 @@ class ParameterBlocks {
     const size_t end = direct_ != nullptr && step_ == 0 ? 1 : n;  // one number stands for all
     const size_t piece = direct_ != nullptr ? end : kBlock;
     // Of elements that repeat, one will do.
-    const size_t repeat = place_ == Place::kConverted && strides_[rank_ - 1] == 0 ? sizes_[rank_ - 1] : 1;
-    for (size_t i = 0; i<end; i += repeat> piece ? repeat : piece) {
+    const size_t repeat = direct_ == nullptr ? source_.repeat() : 1;
+    for (size_t i = 0; i < end; i += repeat > piece ? repeat : piece) {
       const size_t size = repeat > piece ? 1 : end - i < piece ? end - i : piece;
       const float* block = at(i, size);
       size_t j = 0;
@@ -175,88 +177,28 @@ class ParameterBlocks {
                   simd::as_floats(found[3]));
   }
 
+  // Each rounded once. One element n times may stand in the block already.
   [[gnu::noinline]] const T* converted(size_t i, size_t n) {
-    for (size_t done = 0; done < n;) {
-      uint64_t from = base_;
-      size_t rest = i + done;
-      size_t run = n - done;
-      for (size_t d = rank_; d-- > 0; rest /= sizes_[d]) {
-        const size_t index = d == 0 ? rest : rest % sizes_[d];
-        from += index * strides_[d];
-        if (d == rank_ - 1 && sizes_[d] - index < run) run = sizes_[d] - index;
-      }
-      const uint64_t stride = strides_[rank_ - 1];
-      if (stride == 0 && run == n) return repeated(from, n);
-      gather(block_ + done, from, stride, run);
-      filled_ = 0;
-      done += run;
-    }
+    const ParameterSource::Stretch stretch = source_.stretch(i);
+    const bool repeats = stretch.repeats && stretch.length >= n;
+    if (repeats && filled_ >= n && filled_with_ == stretch.element) return block_;
+    double values[kBlock];
+    source_.read(i, n, values);
+    LAYERNORM_ROLLED
+    for (size_t k = 0; k < n; ++k) block_[k] = static_cast<T>(values[k]) + offset_;
+    filled_ = repeats ? n : 0;
+    filled_with_ = stretch.element;
     return block_;
-  }
-
-  // One element n times; the block may hold it already.
-  const T* repeated(uint64_t from, size_t n) {
-    if (filled_ < n || filled_with_ != from) {
-      gather(block_, from, 0, n);
-      filled_ = n;
-      filled_with_ = from;
-    }
-    return block_;
-  }
-
-  void gather(T* to, uint64_t from, uint64_t stride, size_t n) {
-    if (stride == 1) {
-      convert_block(dtype_, address(from, n), n, to);
-      LAYERNORM_ROLLED
-      for (size_t i = 0; i < n; ++i) to[i] = to[i] + offset_;
-      return;
-    }
-    T value = element_at(from);
-    for (size_t i = 0; i < n; ++i) {
-      if (stride != 0 && i > 0) value = element_at(from + i * stride);
-      to[i] = value;
-    }
-  }
-
-  T element_at(uint64_t from) {
-    T value;
-    convert_block(dtype_, address(from, 1), 1, &value);
-    return value + offset_;
-  }
-
-  // Where elements [from, from + n) stand, n <= kBlock.
-  const void* address(uint64_t from, size_t n) {
-    const size_t bytes = element_size(dtype_);
-    if (transfer_ == nullptr) return source_ + from * bytes;
-    if (from < window_begin_ || from + n > window_end_) {
-      const uint64_t most = kWindow / bytes;
-      const uint64_t length = size_ - from < most ? size_ - from : most;
-      transfer_->read(operand_, from, static_cast<size_t>(length), window_);
-      window_begin_ = from;
-      window_end_ = from + length;
-    }
-    return window_ + (from - window_begin_) * bytes;
   }
 
   const T* direct_ = nullptr;
   size_t step_ = 1;
-  Operand operand_;
   Place place_ = Place::kNone;
-  DType dtype_ = kDTypeOf<T>;
-  const std::byte* source_ = nullptr;
-  Transfer* transfer_ = nullptr;
-  uint64_t size_ = 0;
-  uint64_t base_ = kNowhere;
-  size_t rank_ = 0;
   T offset_;
   size_t filled_ = 0;  // elements of the block that repeat one, which stands at filled_with_
   uint64_t filled_with_ = kNowhere;
-  uint64_t window_begin_ = 0, window_end_ = 0;
-  // Left unset, as they cost time: an element counts once it was written.
-  size_t sizes_[Call::kMaxRank];
-  uint64_t strides_[Call::kMaxRank];
+  ParameterSource source_;
   T block_[kBlock];
-  alignas(16) std::byte window_[kWindow];
 };
 
 }  // namespace layernorm

@@ -5,14 +5,8 @@
 
 namespace layernorm {
 
-template class RunF32<true>;
-template class RunF32<false>;
 template class ParameterBlocks<float>;
 template class ParameterBlocks<double>;
-template void NormalizerF32::write<true>(const float*, ParameterBlocks<float>&, ParameterBlocks<float>&, float*, size_t,
-                                         size_t) const;
-template void NormalizerF32::write<false>(const float*, ParameterBlocks<float>&, ParameterBlocks<float>&, float*,
-                                          size_t, size_t) const;
 template void NormalizerF64::write<true>(const double*, ParameterBlocks<double>&, ParameterBlocks<double>&, double*,
                                          size_t, size_t) const;
 template void NormalizerF64::write<false>(const double*, ParameterBlocks<double>&, ParameterBlocks<double>&, double*,
@@ -26,10 +20,8 @@ namespace {
 constexpr size_t kLongestFusedRun = 65536;
 
 /// A job under way: x and y are at the present row.
-template <class T, bool kIsCentered>
+template <class T>
 struct Rows : RowsJob<T> {
-  static constexpr bool kCentered = kIsCentered;
-
   size_t row = 0;
 
   explicit Rows(const RowsJob<T>& job) : RowsJob<T>(job) {}
@@ -38,7 +30,7 @@ struct Rows : RowsJob<T> {
   template <class Normalizer>
   void begin(const Normalizer& normalizer) const {
     if (this->steps != nullptr) this->steps->move_to(row);
-    if (kCentered && this->mean != nullptr) this->mean[row] = normalizer.mean();
+    if (this->mean != nullptr) this->mean[row] = normalizer.mean();
     if (this->rstd != nullptr) this->rstd[row] = normalizer.rstd;
   }
 
@@ -49,9 +41,8 @@ struct Rows : RowsJob<T> {
   }
 };
 
-template <class Run, class OfRows>
-[[gnu::noinline]] auto statistics(const OfRows& rows, const typename Run::Element* x) {
-  Run run(rows.scaling, rows.weight_bound);
+[[gnu::noinline]] NormalizerF32 statistics(const Rows<float>& rows, const float* x) {
+  RunF32 run(rows.scaling, rows.weight_bound);
   do {
     run.add(x, rows.scaling.size);
   } while (run.next_pass());
@@ -61,7 +52,7 @@ template <class Run, class OfRows>
 template <class Run>
 void normalize_each(const RowsJob<typename Run::Element>& job) {
   const size_t n = job.scaling.size;
-  for (Rows<typename Run::Element, true> rows(job); rows.row < job.rows; rows.next_row()) {
+  for (Rows<typename Run::Element> rows(job); rows.row < job.rows; rows.next_row()) {
     Run run(rows.scaling, rows.weight_bound);
     do {
       run.add(rows.x, n);
@@ -73,17 +64,14 @@ void normalize_each(const RowsJob<typename Run::Element>& job) {
 
 /// Rows of up to kShortRun values, float32: float64 throughout.
 void normalize_short(const RowsJob<float>& job) {
-  const bool centered = is_centered(job.scaling.op);
-  Rows<float, true> rows(job);
+  Rows<float> rows(job);
   const size_t n = rows.scaling.size;
   for (; rows.row < rows.rows; rows.next_row()) {
     SumsF32 sums;
-    sums.add_wide<true>(rows.x, n, 0);
+    sums.add_wide(rows.x, n, 0);
     NormalizerF32 normalizer;
-    if (!centered) {
-      RunF32<false>::accept_first<true>(sums, rows.scaling, rows.weight_bound, normalizer);
-    } else if (!RunF32<true>::accept_first<true>(sums, rows.scaling, rows.weight_bound, normalizer)) {
-      normalizer = statistics<RunF32<true>>(rows, rows.x);
+    if (!RunF32::accept_first<true>(sums, rows.scaling, rows.weight_bound, normalizer)) {
+      normalizer = statistics(rows, rows.x);
     }
     rows.begin(normalizer);
     // Inline: a call costs as much as the arithmetic of a few values.
@@ -103,7 +91,7 @@ static_assert(kTouchAhead <= kShortRun);
 /// Writes the present row and, in the same loop, takes the plain sums of another, so that memory and arithmetic
 /// overlap.
 template <Sums kSum>
-[[gnu::noinline]] SumsF32 write_and_sum(const NormalizerF32& normalizer, Rows<float, kSum != Sums::kSquares>& rows,
+[[gnu::noinline]] SumsF32 write_and_sum(const NormalizerF32& normalizer, Rows<float>& rows,
                                         const float* ahead) {
   const NormalizerF32::Narrow<kSum != Sums::kSquares> normalize(normalizer);
   const size_t n = rows.scaling.size;
@@ -133,11 +121,9 @@ template <Sums kSum>
   return sums;
 }
 
-template <bool kCentered>
-[[gnu::noinline]] NormalizerF32 statistics_after_plain(const Rows<float, kCentered>& rows, const float* x,
-                                                       const SumsF32& sums) {
+[[gnu::noinline]] NormalizerF32 statistics_after_plain(const Rows<float>& rows, const float* x, const SumsF32& sums) {
   const size_t n = rows.scaling.size;
-  auto run = RunF32<kCentered>::after_plain(rows.scaling, rows.weight_bound, sums, x[0]);
+  auto run = RunF32::after_plain(rows.scaling, rows.weight_bound, sums, x[0]);
   while (run.next_pass()) run.add(x, n);
   return run.normalizer();
 }
@@ -145,32 +131,30 @@ template <bool kCentered>
 /// Rows of middling size: the sums of row r + 2 are taken while row r is written. In place this holds as well, since no
 /// row is written before its own sums are done.
 template <Sums kSum>
-void normalize_ahead(Rows<float, kSum != Sums::kSquares>& rows) {
-  constexpr bool kCentered = kSum != Sums::kSquares;
-  using Run = RunF32<kCentered>;
+void normalize_ahead(Rows<float>& rows) {
   const size_t n = rows.scaling.size;
-  NormalizerF32 current = statistics<Run>(rows, rows.x);
-  NormalizerF32 next = rows.rows > 1 ? statistics<Run>(rows, rows.x + n) : current;
+  NormalizerF32 current = statistics(rows, rows.x);
+  NormalizerF32 next = rows.rows > 1 ? statistics(rows, rows.x + n) : current;
   for (; rows.row < rows.rows; rows.next_row()) {
     rows.begin(current);
     const bool has_ahead = rows.row + 2 < rows.rows;
     const float* ahead = rows.x + 2 * n;
     if (!has_ahead || current.wide) {
-      current.write<kCentered>(rows.x, rows.weight, rows.bias, rows.y, n);
+      current.write(rows.x, rows.weight, rows.bias, rows.y, n, 0);
       current = next;
-      if (has_ahead) next = statistics<Run>(rows, ahead);
+      if (has_ahead) next = statistics(rows, ahead);
       continue;
     }
     const SumsF32 sums = write_and_sum<kSum>(current, rows, ahead);
     current = next;
-    if (!Run::template accept_first<false>(sums, rows.scaling, rows.weight_bound, next)) {
+    if (!RunF32::accept_first<false>(sums, rows.scaling, rows.weight_bound, next)) {
       next = statistics_after_plain(rows, ahead, sums);
     }
   }
 }
 
 void centered_ahead(const RowsJob<float>& job) {
-  Rows<float, true> rows(job);
+  Rows<float> rows(job);
   if (wants_precise_sums(rows.scaling.size, rows.weight_bound)) {
     normalize_ahead<Sums::kPrecise>(rows);
   } else {
@@ -179,25 +163,21 @@ void centered_ahead(const RowsJob<float>& job) {
 }
 
 void uncentered_ahead(const RowsJob<float>& job) {
-  Rows<float, false> rows(job);
+  Rows<float> rows(job);
   normalize_ahead<Sums::kSquares>(rows);
 }
 
 // Calls go through a table so that no optimizer merges the kernels into their dispatcher, which costs them registers.
-struct KernelsF32 {
-  void (*any)(const RowsJob<float>&);    // any size
-  void (*ahead)(const RowsJob<float>&);  // from kShortRun to kLongestFusedRun
-};
-
-constexpr KernelsF32 kKernelsF32[2] = {{normalize_each<RunF32<false>>, uncentered_ahead},
-                                       {normalize_each<RunF32<true>>, centered_ahead}};
+using KernelF32 = void (*)(const RowsJob<float>&);
+constexpr KernelF32 kAhead[2] = {uncentered_ahead, centered_ahead};
+constexpr KernelF32 kOthers[2] = {normalize_short, normalize_each<RunF32>};
 
 }  // namespace
 
 void normalize_rows(const RowsJob<float>& job) {
-  const KernelsF32& kernels = kKernelsF32[is_centered(job.scaling.op) ? 1 : 0];
   const size_t n = job.scaling.size;
-  const auto kernel = n <= kShortRun ? normalize_short : n <= kLongestFusedRun ? kernels.ahead : kernels.any;
+  const bool ahead = n > kShortRun && n <= kLongestFusedRun;
+  const KernelF32 kernel = ahead ? kAhead[is_centered(job.scaling.op) ? 1 : 0] : kOthers[n > kShortRun ? 1 : 0];
   kernel(job);
 }
 

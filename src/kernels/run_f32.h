@@ -113,17 +113,14 @@ struct SumsF32 {
   }
 
   /// Adds n elements in float64 throughout.
-  template <bool kCentered>
   void add_wide(const float* x, size_t n, float shift) {
     using namespace simd;
     const F64x2 shifts = splat(static_cast<double>(shift));
     const auto add_vector = [&](F32x4 v) {
       const F64x2 low = promote_low(v) - shifts;
       const F64x2 high = promote_high(v) - shifts;
-      if constexpr (kCentered) {
-        d_low = d_low + low;
-        d_high = d_high + high;
-      }
+      d_low = d_low + low;
+      d_high = d_high + high;
       square_low = mul_add(low, low, square_low);
       square_high = mul_add(high, high, square_high);
     };
@@ -246,28 +243,11 @@ struct NormalizerF32 {
   };
 
   /// x and y are at position `begin` of the parameters.
-  template <bool kCentered>
-  [[gnu::noinline]] void write(const float* x, ParameterBlocks<float>& weight, ParameterBlocks<float>& bias, float* y,
-                               size_t n, size_t begin = 0) const {
-    if (wide) {
-      write_with<Wide>(x, weight, bias, y, n, begin);
-    } else {
-      write_with<Narrow<kCentered>>(x, weight, bias, y, n, begin);
-    }
-  }
+  void write(const float* x, ParameterBlocks<float>& weight, ParameterBlocks<float>& bias, float* y, size_t n,
+             size_t begin) const;
 
   /// A normalized value in float64, whose rounding does not count.
   [[nodiscard]] double normalize(float x) const { return ((static_cast<double>(x) - shift) - d) * multiplier; }
-
-  template <class Normalize>
-  [[gnu::noinline]] void write_with(const float* x, ParameterBlocks<float>& weight, ParameterBlocks<float>& bias,
-                                    float* y, size_t n, size_t begin) const {
-    const Normalize normalize_vector(*this);
-    for (size_t i = 0; i < n; i += kBlock) {
-      const size_t size = n - i < kBlock ? n - i : kBlock;
-      write_block(normalize_vector, x + i, weight.at(begin + i, size), bias.at(begin + i, size), y + i, size);
-    }
-  }
 
   template <class Normalize>
   static void write_vector(const Normalize& normalize, const float* x, const float* w, const float* b, float* y) {
@@ -323,7 +303,6 @@ double weigh(ParameterBlocks<T>& weight, const Scaling& scaling) {
 }
 
 /// The statistics of one run, taken in as many passes over its values as it needs.
-template <bool kCentered>
 class RunF32 {
  public:
   using Element = float;
@@ -331,6 +310,7 @@ class RunF32 {
   /// The bits of a run whose values are `contiguous` depend on it alone; others are added segment by segment, in float64.
   RunF32(const Scaling& scaling, double weight_bound, bool contiguous = true)
       : scaling_(scaling),
+        centered_(is_centered(scaling.op)),
         weight_bound_(weight_bound),
         pass_(contiguous && scaling.size > kShortRun ? Pass::kPlain : Pass::kWide) {}
 
@@ -353,61 +333,23 @@ class RunF32 {
     normalizer_.multiplier_f32 = static_cast<float>(factor);
   }
 
-  [[gnu::noinline]] void add(const float* x, size_t n) {
-    if (added_ == 0 && n > 0) first_ = x[0];
-    added_ += n;
-    if (!kCentered && is_norm(scaling_.op)) {
-      sums_.add_magnitudes(x, n, scaling_.op == Op::max_normalize);
-    } else if (pass_ >= Pass::kWide) {
-      sums_.add_wide<kCentered>(x, n, shift_);
-    } else if constexpr (!kCentered) {
-      sums_.add<Sums::kSquares, false>(x, n, 0);
-    } else if (pass_ == Pass::kShifted) {
-      sums_.add<Sums::kPrecise, true>(x, n, shift_);
-    } else if (wants_precise_sums(scaling_.size, weight_bound_)) {
-      sums_.add<Sums::kPrecise, false>(x, n, 0);
-    } else {
-      sums_.add<Sums::kPlain, false>(x, n, 0);
-    }
-  }
+  void add(const float* x, size_t n);
 
   /// Whether the values are needed once more. When not, normalizer() stands.
-  [[gnu::noinline]] bool next_pass() {
-    if (!kCentered && is_norm(scaling_.op)) {
-      normalizer_.set_factor(scaling_.floored(sums_.norm(scaling_.op == Op::max_normalize), 1), 1, true);
-      return false;
-    }
-    const Moments moments(sums_, scaling_.size);
-    const bool wide = pass_ >= Pass::kWide;
-    if (wide ? moments.hold_in_f64() || pass_ == Pass::kWideAgain : moments.hold_in_f32(scaling_.eps_inside())) {
-      normalizer_.set(shift_, moments.d, moments.variance, scaling_, weight_bound_, wide);
-      return false;
-    }
-    const double mean = shift_ + moments.d;
-    const auto mean_f32 = static_cast<float>(mean);
-    if (kCentered && pass_ == Pass::kPlain && std::isfinite(moments.second)) {
-      pass_ = Pass::kShifted;
-    } else {
-      pass_ = wide ? Pass::kWideAgain : Pass::kWide;
-    }
-    shift_ = !kCentered ? 0 : std::isfinite(mean_f32) ? mean_f32 : first_;
-    sums_ = {};
-    added_ = 0;
-    return true;
-  }
+  [[nodiscard]] bool next_pass();
 
   [[nodiscard]] const NormalizerF32& normalizer() const { return normalizer_; }
 
   void write(const float* x, ParameterBlocks<float>& weight, ParameterBlocks<float>& bias, float* y, size_t n,
              size_t begin) const {
-    normalizer_.write<kCentered>(x, weight, bias, y, n, begin);
+    normalizer_.write(x, weight, bias, y, n, begin);
   }
 
   /// Sets the normalizer from the first sums of a run, about 0, if they hold: in float32 for runs longer than
   /// kShortRun, wide otherwise. What most runs need, without the state of a RunF32.
   template <bool kWide>
   static bool accept_first(const SumsF32& sums, const Scaling& scaling, double weight_bound, NormalizerF32& out) {
-    const Moments moments(sums, scaling.size);
+    const Moments moments(sums, scaling.size, is_centered(scaling.op));
     if (kWide ? !moments.hold_in_f64() : !moments.hold_in_f32(scaling.eps_inside())) return false;
     out.set(0, moments.d, moments.variance, scaling, weight_bound, kWide);
     return true;
@@ -418,10 +360,12 @@ class RunF32 {
 
   // Of d = x - shift: mean, mean square, variance.
   struct Moments {
+    bool centered;
     double d, second, variance;
 
-    Moments(const SumsF32& sums, size_t size)
-        : d(kCentered ? sums.d() / static_cast<double>(size) : 0),
+    Moments(const SumsF32& sums, size_t size, bool is_centered)
+        : centered(is_centered),
+          d(centered ? sums.d() / static_cast<double>(size) : 0),
           second(sums.square() / static_cast<double>(size)),
           variance(second - d * d) {}
 
@@ -431,10 +375,11 @@ class RunF32 {
     }
 
     // Float64 sums lose 2 * 5 of their 53 bits at most when the mean is 2^5 deviations off the shift.
-    [[nodiscard]] bool hold_in_f64() const { return !kCentered || d * d <= variance * 0x1p10; }
+    [[nodiscard]] bool hold_in_f64() const { return !centered || d * d <= variance * 0x1p10; }
   };
 
   Scaling scaling_;
+  bool centered_;
   double weight_bound_;
   size_t added_ = 0;
   Pass pass_;

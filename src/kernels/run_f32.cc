@@ -1,0 +1,66 @@
+#include "kernels/run_f32.h"
+
+namespace layernorm {
+namespace {
+
+template <class Normalize>
+void write_with(const NormalizerF32& normalizer, const float* x, ParameterBlocks<float>& weight,
+                ParameterBlocks<float>& bias, float* y, size_t n, size_t begin) {
+  const Normalize normalize(normalizer);
+  for (size_t i = 0; i < n; i += kBlock) {
+    const size_t size = n - i < kBlock ? n - i : kBlock;
+    NormalizerF32::write_block(normalize, x + i, weight.at(begin + i, size), bias.at(begin + i, size), y + i, size);
+  }
+}
+
+}  // namespace
+
+void NormalizerF32::write(const float* x, ParameterBlocks<float>& weight, ParameterBlocks<float>& bias, float* y,
+                          size_t n, size_t begin) const {
+  wide ? write_with<Wide>(*this, x, weight, bias, y, n, begin)
+       : write_with<Narrow<true>>(*this, x, weight, bias, y, n, begin);
+}
+
+void RunF32::add(const float* x, size_t n) {
+  if (added_ == 0 && n > 0) first_ = x[0];
+  added_ += n;
+  if (!centered_ && is_norm(scaling_.op)) {
+    sums_.add_magnitudes(x, n, scaling_.op == Op::max_normalize);
+  } else if (pass_ >= Pass::kWide) {
+    sums_.add_wide(x, n, shift_);
+  } else if (!centered_) {
+    sums_.add<Sums::kSquares, false>(x, n, 0);
+  } else if (pass_ == Pass::kShifted) {
+    sums_.add<Sums::kPrecise, true>(x, n, shift_);
+  } else if (wants_precise_sums(scaling_.size, weight_bound_)) {
+    sums_.add<Sums::kPrecise, false>(x, n, 0);
+  } else {
+    sums_.add<Sums::kPlain, false>(x, n, 0);
+  }
+}
+
+bool RunF32::next_pass() {
+  if (!centered_ && is_norm(scaling_.op)) {
+    normalizer_.set_factor(scaling_.floored(sums_.norm(scaling_.op == Op::max_normalize), 1), 1, true);
+    return false;
+  }
+  const Moments moments(sums_, scaling_.size, centered_);
+  const bool wide = pass_ >= Pass::kWide;
+  if (wide ? moments.hold_in_f64() || pass_ == Pass::kWideAgain : moments.hold_in_f32(scaling_.eps_inside())) {
+    normalizer_.set(shift_, moments.d, moments.variance, scaling_, weight_bound_, wide);
+    return false;
+  }
+  const double mean = shift_ + moments.d;
+  const auto mean_f32 = static_cast<float>(mean);
+  if (centered_ && pass_ == Pass::kPlain && std::isfinite(moments.second)) {
+    pass_ = Pass::kShifted;
+  } else {
+    pass_ = wide ? Pass::kWideAgain : Pass::kWide;
+  }
+  shift_ = !centered_ ? 0 : std::isfinite(mean_f32) ? mean_f32 : first_;
+  sums_ = {};
+  added_ = 0;
+  return true;
+}
+
+}  // namespace layernorm
