@@ -2,12 +2,15 @@
 
 namespace layernorm {
 
-ParameterSource::ParameterSource(const Call& call, Operand operand, size_t first, size_t last)
-    : data_(static_cast<const std::byte*>(call.parameter(operand).data)),
-      transfer_(call.is_remote(operand) ? call.transfer : nullptr),
-      size_(call.parameter(operand).size),
-      operand_(operand),
-      dtype_(call.parameter(operand).dtype) {
+void ParameterSource::set(const Call& call, Operand operand, size_t first, size_t last) {
+  const Parameter& parameter = call.parameter(operand);
+  data_ = static_cast<const std::byte*>(parameter.data);
+  transfer_ = call.is_remote(operand) ? call.transfer : nullptr;
+  size_ = parameter.size;
+  base_ = window_begin_ = window_end_ = 0;
+  rank_ = 0;
+  operand_ = operand;
+  dtype_ = parameter.dtype;
   // The sizes and strides of the dimensions, those that can be one made one.
   const uint64_t* strides = call.strides[static_cast<size_t>(operand)];
   for (size_t d = first; d < last; ++d) {

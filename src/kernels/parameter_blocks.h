@@ -28,11 +28,11 @@ inline double element(DType dtype, const void* data, uint64_t i) {
 /// their values, in float64, which holds each exactly.
 class ParameterSource {
  public:
-  ParameterSource(const Call& call, Operand operand, size_t first, size_t last);
+  /// Not a constructor: most parameters need none of this, and setting it up takes as long as a short row.
+  void set(const Call& call, Operand operand, size_t first, size_t last);
 
   [[nodiscard]] DType dtype() const { return dtype_; }
   [[nodiscard]] bool is_remote() const { return transfer_ != nullptr; }
-  [[nodiscard]] const std::byte* data() const { return data_; }
 
   /// Whether positions in turn are elements in turn, or are all one element.
   [[nodiscard]] bool is_contiguous() const { return rank_ == 1 && strides_[0] == 1; }
@@ -60,15 +60,15 @@ class ParameterSource {
 
   const void* address(uint64_t element, size_t n);
 
+  // All of it is left unset until set() is called; of the arrays an element counts once it was written.
   const std::byte* data_;
   Transfer* transfer_;
   uint64_t size_;
-  uint64_t base_ = 0;
-  uint64_t window_begin_ = 0, window_end_ = 0;
-  size_t rank_ = 0;
+  uint64_t base_;
+  uint64_t window_begin_, window_end_;
+  size_t rank_;
   Operand operand_;
   DType dtype_;
-  // Left unset, as they cost time: an element counts once it was written.
   size_t sizes_[Call::kMaxRank];
   uint64_t strides_[Call::kMaxRank];
   alignas(16) std::byte window_[kWindow];
@@ -81,8 +81,14 @@ class ParameterBlocks {
  public:
   /// `absent` stands for a parameter that is not there; `offset` is added to one that is.
   ParameterBlocks(const Call& call, Operand operand, T absent, double offset, size_t first, size_t last)
-      : offset_(offset == 0 ? kNoOffset : static_cast<T>(offset)), source_(call, operand, first, last) {
-    place(call.parameter(operand), absent);
+      : offset_(offset == 0 ? kNoOffset : static_cast<T>(offset)) {
+    const Parameter& parameter = call.parameter(operand);
+    const bool contiguous = last == first + 1 && call.strides[static_cast<size_t>(operand)][first] == 1;
+    if (parameter.kind == Parameter::Kind::vector && contiguous && can_be_direct(parameter, call.is_remote(operand))) {
+      place_directly(parameter);
+    } else {
+      place(call, operand, absent, first, last);
+    }
   }
   ParameterBlocks(const ParameterBlocks&) = delete;
   ParameterBlocks& operator=(const ParameterBlocks&) = delete;
@@ -91,7 +97,7 @@ class ParameterBlocks {
   [[gnu::noinline]] void move_to(uint64_t base) {
     if (place_ == Place::kNone) return;
     if (place_ == Place::kDirect) {
-      direct_ = reinterpret_cast<const T*>(source_.data()) + base;
+      direct_ = whole_ + base;
     } else if (base != source_.base()) {
       source_.move_to(base);
       filled_ = 0;
@@ -133,13 +139,25 @@ class ParameterBlocks {
   static constexpr T kNoOffset = T(-0.0);  // the neutral element of addition, also for -0
   static constexpr uint64_t kNowhere = ~uint64_t{0};
 
+  [[nodiscard]] bool can_be_direct(const Parameter& parameter, bool is_remote) const {
+    return parameter.dtype == kDTypeOf<T> && offset_ == 0 && !is_remote;
+  }
+
+  void place_directly(const Parameter& parameter) {
+    place_ = Place::kDirect;
+    whole_ = direct_ = static_cast<const T*>(parameter.data);
+  }
+
   // A constructor's work, which would be compiled twice as one.
-  [[gnu::noinline]] void place(const Parameter& parameter, T absent) {
+  [[gnu::noinline]] void place(const Call& call, Operand operand, T absent, size_t first, size_t last) {
+    const Parameter& parameter = call.parameter(operand);
     if (parameter.kind != Parameter::Kind::vector) {
       fill(parameter.kind == Parameter::Kind::number ? static_cast<T>(parameter.number) + offset_ : absent);
-    } else if (source_.is_contiguous() && parameter.dtype == kDTypeOf<T> && offset_ == 0 && !source_.is_remote()) {
-      place_ = Place::kDirect;
-      direct_ = reinterpret_cast<const T*>(source_.data());
+      return;
+    }
+    source_.set(call, operand, first, last);
+    if (source_.is_contiguous() && can_be_direct(parameter, source_.is_remote())) {
+      place_directly(parameter);
     } else {
       place_ = source_.is_repeated() ? Place::kRepeated : Place::kConverted;
       source_.move_to(kNowhere);
@@ -161,8 +179,8 @@ class ParameterBlocks {
     const size_t end = direct_ != nullptr && step_ == 0 ? 1 : n;  // one number stands for all
     const size_t piece = direct_ != nullptr ? end : kBlock;
     // Of elements that repeat, one will do.
-    const size_t repeat = direct_ == nullptr ? source_.repeat() : 1;
-    for (size_t i = 0; i < end; i += repeat > piece ? repeat : piece) {
+    const size_t repeat = place_ == Place::kConverted && direct_ == nullptr ? source_.repeat() : 1;
+    for (size_t i = 0; i<end; i += repeat> piece ? repeat : piece) {
       const size_t size = repeat > piece ? 1 : end - i < piece ? end - i : piece;
       const float* block = at(i, size);
       size_t j = 0;
@@ -179,24 +197,26 @@ class ParameterBlocks {
 
   // Each rounded once. One element n times may stand in the block already.
   [[gnu::noinline]] const T* converted(size_t i, size_t n) {
+    if (filled_ >= n && i >= filled_from_ && i + n <= filled_to_) return block_;
     const ParameterSource::Stretch stretch = source_.stretch(i);
     const bool repeats = stretch.repeats && stretch.length >= n;
-    if (repeats && filled_ >= n && filled_with_ == stretch.element) return block_;
     double values[kBlock];
     source_.read(i, n, values);
     LAYERNORM_ROLLED
     for (size_t k = 0; k < n; ++k) block_[k] = static_cast<T>(values[k]) + offset_;
     filled_ = repeats ? n : 0;
-    filled_with_ = stretch.element;
+    filled_from_ = i;
+    filled_to_ = i + stretch.length;
     return block_;
   }
 
-  const T* direct_ = nullptr;
+  const T* direct_ = nullptr;  // what stands at position 0, unless it must be converted
+  const T* whole_ = nullptr;   // where it is direct
   size_t step_ = 1;
   Place place_ = Place::kNone;
   T offset_;
-  size_t filled_ = 0;  // elements of the block that repeat one, which stands at filled_with_
-  uint64_t filled_with_ = kNowhere;
+  size_t filled_ = 0;  // elements of the block that repeat one, that of positions filled_from_ to filled_to_
+  size_t filled_from_ = 0, filled_to_ = 0;
   ParameterSource source_;
   T block_[kBlock];
 };

@@ -91,8 +91,7 @@ static_assert(kTouchAhead <= kShortRun);
 /// Writes the present row and, in the same loop, takes the plain sums of another, so that memory and arithmetic
 /// overlap.
 template <Sums kSum>
-[[gnu::noinline]] SumsF32 write_and_sum(const NormalizerF32& normalizer, Rows<float>& rows,
-                                        const float* ahead) {
+[[gnu::noinline]] SumsF32 write_and_sum(const NormalizerF32& normalizer, Rows<float>& rows, const float* ahead) {
   const NormalizerF32::Narrow<kSum != Sums::kSquares> normalize(normalizer);
   const size_t n = rows.scaling.size;
   const float* x = rows.x;
