@@ -158,7 +158,8 @@ async function writeFonts(html, folder) {
   ].map((latex) => typeset(latex, true));
   const variables = formulas.flatMap((mathml) => mathml.match(/(?<=<mi>).(?=<\/mi>)/gu) ?? []);
   const math = [
-    ...formulas.map((mathml) => mathml.replace(/<[^>]*>/g, "")),
+    // Upright letters, as in "scale", are the text font's: styles.css has it second.
+    ...formulas.map((mathml) => mathml.replace(/<[^>]*>|[A-Za-z]/g, "")),
     ...variables.map(toItalic),
     MATH_CHARACTERS,
   ].join("");

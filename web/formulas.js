@@ -9,6 +9,7 @@ export const FORMULAS = {
   scale: String.raw`y_i = \gamma_i \hat{x}_i + \beta_i`,
   rms: String.raw`r = \sqrt{\frac{1}{H} \sum_{i=1}^{H} x_i^2 + \varepsilon}`,
   rmsNormalize: String.raw`\hat{x}_i = \frac{x_i}{r}, \qquad y_i = \gamma_i \hat{x}_i + \beta_i`,
+  conditional: String.raw`y_i = \hat{x}_i \cdot (1 + \mathrm{scale}_i(c)) + \mathrm{shift}_i(c)`,
 };
 
 /** Pieces that the page fills with numbers: `@name@` is a slot, k the vector's number, n its length. */
@@ -27,4 +28,14 @@ export const PIECES = {
   scaled: String.raw`@weight@ \cdot @normalized@ + @bias@`,
   rms: String.raw`r_{@k@} = \sqrt{@meanSquare@ + @eps@}`,
   rmsNormalized: String.raw`\frac{@x@}{@rms@}`,
+  blockMeanLead: String.raw`\mu = \frac{1}{@n@} \, (`,
+  blockVarianceLead: String.raw`\sigma^2 = \frac{1}{@n@} \, [`,
+  rstd: String.raw`\frac{1}{\sqrt{@variance@ + @eps@}}`,
+  blockNormalized: String.raw`\hat{x} = (@x@ - @mean@) \cdot @rstd@`,
+  blockRmsNormalized: String.raw`\hat{x} = @x@ \cdot @rstd@`,
+  scaleLead: String.raw`\mathrm{scale}(@c@) = @c@ \cdot`,
+  shiftLead: String.raw`\mathrm{shift}(@c@) = @c@ \cdot`,
+  conditional: String.raw`@normalized@ \cdot (1 + @scale@) + @shift@`,
+  output: String.raw`\mathbf{y} =`,
+  outputAbout: String.raw`\mathbf{y} \approx`,
 };

@@ -1,6 +1,9 @@
 // The demo page: the documents' worked example with the visitor's own numbers, computed by the package.
 
 import { init } from "layernorm";
+import { BlockView } from "./block_view.js";
+import { renderConditional } from "./conditional.js";
+import { CONDITION_STEP, exploringFromHash, exploringToHash, fitted, START } from "./exploring.js";
 import { Form } from "./form.js";
 import { currentLanguage, t, translate } from "./i18n.js";
 import { measure } from "./measure.js";
@@ -20,6 +23,8 @@ const STRING_VALUES = { version: PACKAGE_VERSION };
 const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 const form = new Form(changed);
+const block = new BlockView(explore);
+let exploring = START;
 /** @type {import("./steps.js").Work[]} */
 let works = [];
 let addressTimer = 0;
@@ -37,6 +42,7 @@ async function start() {
   setUpAnchors();
   setUpPointing();
   setUpMeasuring();
+  setUpCondition();
   try {
     await init();
   } catch (error) {
@@ -44,7 +50,9 @@ async function start() {
     return;
   }
   watchWidth(() => {
-    if (works.length > 0) renderPictures(works, form.settings);
+    if (works.length === 0) return;
+    renderPictures(works, form.settings);
+    renderCondition();
   });
   readAddress();
   window.addEventListener("hashchange", readAddress);
@@ -52,20 +60,48 @@ async function start() {
 
 function readAddress() {
   const { settings, unreadable } = fromHash(location.hash);
+  const explored = exploringFromHash(location.hash);
+  exploring = explored.exploring;
   form.set(settings);
-  if (unreadable.length > 0) {
-    element("notice").textContent = t("unreadableLink", { names: unreadable.join(", ") });
+  const names = [...unreadable, ...explored.unreadable];
+  if (names.length > 0) {
+    element("notice").textContent = t("unreadableLink", { names: names.join(", ") });
   }
 }
 
 function changed() {
-  clearTimeout(addressTimer);
-  addressTimer = window.setTimeout(writeAddress, ADDRESS_DELAY_MS);
+  scheduleAddress();
   render();
 }
 
+/**
+ * The block and the condition: they leave the worked example as it is.
+ *
+ * @param {Partial<import("./exploring.js").Exploring>} change
+ */
+function explore(change) {
+  if (works.length === 0) return;
+  exploring = fitted({ ...exploring, ...change });
+  scheduleAddress();
+  try {
+    if (change.condition === undefined) block.render(exploring, form.settings.eps);
+    else renderCondition();
+  } catch (error) {
+    fail(error);
+  }
+}
+
+function renderCondition() {
+  renderConditional(works[0]?.x ?? [], exploring.condition, form.settings.eps);
+}
+
+function scheduleAddress() {
+  clearTimeout(addressTimer);
+  addressTimer = window.setTimeout(writeAddress, ADDRESS_DELAY_MS);
+}
+
 function writeAddress() {
-  const hash = toHash(form.settings);
+  const hash = [toHash(form.settings), exploringToHash(exploring)].filter(Boolean).join("&");
   const address = new URL(location.href);
   address.hash = hash;
   history.replaceState(null, "", hash === "" ? address.href.replace(/#$/, "") : address.href);
@@ -77,6 +113,8 @@ function render() {
     works = settings.vectors.map((vector) => work(vector, settings));
     renderSteps(works, settings);
     renderViews(works, settings);
+    block.render(exploring, settings.eps);
+    renderCondition();
     element("pending").hidden = true;
     document.documentElement.dataset.ready = "";
   } catch (error) {
@@ -194,6 +232,12 @@ function setUpMeasuring() {
       }),
     );
   });
+}
+
+function setUpCondition() {
+  const slider = /** @type {HTMLInputElement} */ (element("condition"));
+  slider.step = String(CONDITION_STEP);
+  slider.addEventListener("input", () => explore({ condition: Number(slider.value) }));
 }
 
 function showMeasured() {

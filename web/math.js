@@ -78,7 +78,7 @@ function bracket(sign, form) {
  *
  * @param {string} sign
  */
-function leading(sign) {
+export function leading(sign) {
   return `<mo form="infix" lspace="0" rspace="0.25em">${sign}</mo>`;
 }
 

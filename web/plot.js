@@ -1,7 +1,7 @@
 // Small pictures in SVG, drawn at the width they have, so that their text stays readable.
 
 import { currentLanguage } from "./i18n.js";
-import { show, toText } from "./numbers.js";
+import { show, showVector, toText } from "./numbers.js";
 import { LOWEST_EXPONENT, SLIDER_STEPS, stepOfEps } from "./settings.js";
 
 /** @typedef {[low: number, high: number]} Range */
@@ -116,6 +116,57 @@ export function epsCurves({ curves, steps, current, marks, width, label, name })
     );
   }
   return svg({ width, height, label, className: "", content: parts.join("") });
+}
+
+/**
+ * A bar for each number, up or down from zero; an outline behind it where it has changed from another.
+ *
+ * @param {object} options
+ * @param {readonly number[]} options.values
+ * @param {readonly number[]} [options.outlines]
+ * @param {Range} options.range with 0 in it
+ * @param {number} options.width
+ * @param {string} options.name of the picture, in it
+ * @param {string} options.label
+ * @returns {string} SVG
+ */
+export function bars({ values, outlines = [], range, width, name, label }) {
+  const height = 170;
+  const [top, bottom] = [42, height - 18];
+  const y = linear(range, [bottom, top]);
+  // While a window opens it may have no width yet.
+  const step = Math.max(width - 2 * SIDE, 0) / values.length;
+  const thick = Math.min(step * 0.62, 44);
+  const labels = showVector(values, currentLanguage()).map(toText);
+  const hasRoom = Math.max(...labels.map(({ length }) => length)) * 7 < step;
+  const zero = px(y(0));
+  const parts = [
+    `<text x="${SIDE}" y="13">${name}</text>`,
+    `<line class="axis" x1="${SIDE}" x2="${px(width - SIDE)}" y1="${zero}" y2="${zero}"/>`,
+  ];
+  const bar = (
+    /** @type {number} */ i,
+    /** @type {number} */ value,
+    /** @type {string} */ className,
+  ) => {
+    const to = y(value);
+    const left = SIDE + (i + 0.5) * step - thick / 2;
+    return `<rect class="${className}" data-feature="${i}" x="${px(left)}" width="${px(thick)}" y="${px(Math.min(to, zero))}" height="${px(Math.abs(to - zero))}"/>`;
+  };
+  for (const [i, value] of values.entries()) {
+    const outline = outlines[i];
+    const ends = [value, outline ?? 0, 0].map(y);
+    const [above, below] = [Math.min(...ends) - 5, Math.max(...ends) + 14];
+    parts.push(bar(i, value, "column"));
+    if (outline !== undefined) parts.push(bar(i, outline, "outline"));
+    if (hasRoom) {
+      const at = value < 0 ? below : above;
+      parts.push(
+        `<text class="tick" x="${px(SIDE + (i + 0.5) * step)}" y="${px(at)}">${labels[i]}</text>`,
+      );
+    }
+  }
+  return svg({ width, height, label, className: "v1", content: parts.join("") });
 }
 
 /**

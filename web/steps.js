@@ -37,7 +37,7 @@ function row(k, content) {
  * @param {string} html
  * @param {string} [result] names what stands at the end, for tests and for style sheets
  */
-function line(html, result) {
+export function line(html, result) {
   return `<p class="line"${result === undefined ? "" : ` data-result="${result}"`}>${html}</p>`;
 }
 
@@ -66,7 +66,7 @@ function total(meanValue, count) {
  * @param {number} meanValue
  * @param {number} count
  */
-function quotient(meanValue, count) {
+export function quotient(meanValue, count) {
   const dividend = total(meanValue, count);
   const fraction = piece("fraction", { sum: number(dividend), n: index(count) });
   return `${equals(dividend, fraction)} ${equals(shown(meanValue))}`;
@@ -183,7 +183,7 @@ function rms({ x, rmsNorm: { meanSquare, rms, normalized, scaled } }, k, { eps }
  * @param {string} formula MathML
  * @param {Shown | undefined} value
  */
-function entry(formula, value) {
+export function entry(formula, value) {
   return value === undefined ? "" : `${math(formula)} ${equals(value)}`;
 }
 
@@ -191,7 +191,7 @@ function entry(formula, value) {
  * @param {string[]} entries
  * @param {string} [className] "narrow" for short ones
  */
-function list(entries, className = "") {
+export function list(entries, className = "") {
   const items = entries.map((html, i) => `<li data-feature="${i}">${html}</li>`);
   return `<ul class="entries ${className}">${items.join("")}</ul>`;
 }

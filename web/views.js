@@ -127,7 +127,7 @@ export function watchWidth(onChange) {
 }
 
 /** @param {number} count of pictures, side by side where there is room */
-function pictureWidth(count) {
+export function pictureWidth(count) {
   const beside = Math.floor((available - PICTURE_GAP * (count - 1)) / count);
   return beside >= PICTURE_WIDTH ? beside : available;
 }

@@ -127,7 +127,7 @@ class Loops {
   void run(Runner& runner, uint64_t begin, uint64_t end) {
     const uint64_t per_slice = kept_.count() / layout_.slices;
     if (reduced_.count() == 1 && layout_.size <= tiles_.capacity()) {
-      contiguous_runs(runner, begin, end);
+      contiguous_runs(runner, begin * per_slice, end * per_slice);
     } else {
       for (uint64_t i = begin * per_slice; i < end * per_slice; ++i) segmented_run(runner, i);
     }
@@ -181,7 +181,7 @@ class Loops {
       }
       const Offsets offsets = kept_.at(i, {});
       runner.move_to(offsets);
-      const uint64_t last = std::min(end, i + most);
+      const uint64_t last = i + std::min(most, end - i);
       uint64_t next = std::min(last, i + sharing - i % sharing);
       Steps steps(runner, kept_, i);
       // Several runs that share their parameters are worth a job of their own, which converts these once.

@@ -4,9 +4,10 @@ import { Random } from "../js/data.js";
 import { affine, EPS, momentsOf, Normalizer, toNumber } from "../js/exact.js";
 import { rounded } from "./format.js";
 import { messageOf } from "./suite.js";
+import { specOf } from "./tasks.js";
 
 /** @typedef {import("./contenders/contender.js").Contender} Contender */
-/** @typedef {import("./tasks.js").Operation} Operation */
+/** @typedef {typeof import("./tasks.js").MATRIX_OPERATIONS[number]} Operation */
 /** @typedef {import("./tasks.js").Task} Task */
 /**
  * @typedef {object} Kind of rows
@@ -59,14 +60,13 @@ function taskOf({ operation, eps, value }) {
   const random = new Random(2);
   const x = new Float32Array(ROWS * FEATURES);
   for (let i = 0; i < x.length; i++) x[i] = value(random, Math.floor(i / FEATURES));
+  const weight = new Float32Array(FEATURES).fill(1);
   return {
-    operation,
-    rows: ROWS,
-    features: FEATURES,
+    ...specOf({ operation, dims: [ROWS, FEATURES] }),
     eps,
     x,
-    weight: new Float32Array(FEATURES).fill(1),
-    bias: operation === "layerNorm" ? new Float32Array(FEATURES) : null,
+    residual: null,
+    values: operation === "layerNorm" ? { weight, bias: new Float32Array(FEATURES) } : { weight },
   };
 }
 
@@ -74,11 +74,11 @@ function taskOf({ operation, eps, value }) {
  * @param {Task} task
  * @returns {{ exact: Float64Array, M: Float64Array }} the exact results, rounded to float64, and what errors are measured by
  */
-function exactOf({ operation, features, eps, x }) {
+function exactOf({ operation, eps, x }) {
   const exact = new Float64Array(x.length);
   const M = new Float64Array(x.length);
-  for (let begin = 0; begin < x.length; begin += features) {
-    const row = x.subarray(begin, begin + features);
+  for (let begin = 0; begin < x.length; begin += FEATURES) {
+    const row = x.subarray(begin, begin + FEATURES);
     const normalizer = new Normalizer(momentsOf(row), {
       eps,
       centered: operation === "layerNorm",
@@ -117,7 +117,8 @@ function errorsOf(id, got, { exact, M }) {
  */
 async function computed(contender, task) {
   const prepared = await contender.prepare(task);
-  const result = Float32Array.from(await prepared.read(await prepared.run()));
+  const [y] = await prepared.read(await prepared.run());
+  const result = Float32Array.from(y);
   await prepared.dispose?.();
   return result;
 }

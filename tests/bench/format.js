@@ -14,9 +14,9 @@ export function rounded(value) {
   return Number(value.toPrecision(5));
 }
 
-/** @param {{ rows: number, features: number }} shape @returns {string} such as "512x768" */
-export function shapeName({ rows, features }) {
-  return `${rows}x${features}`;
+/** @param {{ dims: readonly number[] }} spec @returns {string} such as "512x768" */
+export function shapeName({ dims }) {
+  return dims.join("x");
 }
 
 /** @param {string} text @param {number} length @returns {string} text, cut where it is longer */

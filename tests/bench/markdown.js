@@ -1,12 +1,13 @@
 /** The README's tables, made from the JSON files. */
 
 import { figure, shapeName, shortened } from "./format.js";
-import { COPY, columnOf, errorText, ORT, timedResult, timesAsFast, titleOf } from "./report.js";
-import { OPERATIONS } from "./tasks.js";
+import { COPY, columnOf, errorText, ORT, timedResult, timesAsFast } from "./report.js";
+import { isMatrix, labelOf, MATRIX_OPERATIONS, specOf, titleOf } from "./tasks.js";
 
 /** @typedef {import("./report.js").ContenderInfo} ContenderInfo */
 /** @typedef {import("./report.js").Report} Report */
 /** @typedef {import("./suite.js").Case} Case */
+/** @typedef {typeof MATRIX_OPERATIONS[number]} Operation */
 
 /** @param {string[][]} rows the first is the header @returns {string} first column to the left, the others to the right */
 function table([header, ...rows]) {
@@ -15,8 +16,8 @@ function table([header, ...rows]) {
 }
 
 /** @param {ContenderInfo} contender */
-function label({ id, name, version }) {
-  if (["plan", "out", "new"].includes(id)) return `**${name}**`;
+function label({ name, version }) {
+  if (name.startsWith("layernorm")) return `**${name}**`;
   // "TensorFlow.js, layer" has its version in the middle.
   return version === undefined ? name : name.replace(/^[^,]+/, `$& ${version}`);
 }
@@ -27,19 +28,20 @@ function ratioCell(ratio) {
 }
 
 /**
- * Why a contender has no figures: each reason once, with the shapes it is for unless those are all.
+ * Why a contender has no figures: each reason once, with the cases it is for unless those are all.
  * @param {Case[]} cases
  * @param {readonly ContenderInfo[]} contenders
+ * @param {(done: Case) => string} caseName
  */
-function faultLines(cases, contenders) {
+function faultLines(cases, contenders, caseName) {
   return contenders.flatMap(({ id, name }) => {
     /** @type {Map<string, string[]>} */
-    const shapes = new Map();
+    const faulty = new Map();
     for (const done of cases) {
       const fault = done.results.find((result) => result.id === id)?.fault;
-      if (fault !== undefined) shapes.set(fault, [...(shapes.get(fault) ?? []), shapeName(done)]);
+      if (fault !== undefined) faulty.set(fault, [...(faulty.get(fault) ?? []), caseName(done)]);
     }
-    return [...shapes].map(([fault, names]) => {
+    return [...faulty].map(([fault, names]) => {
       const where = names.length === cases.length ? "" : ` (${names.join(", ")})`;
       return `${name}${where}: ${shortened(fault, 120)}.`;
     });
@@ -48,11 +50,12 @@ function faultLines(cases, contenders) {
 
 /**
  * @param {Report} report
- * @param {string} operation
+ * @param {Operation} operation
  * @param {"gbps" | "ms"} measure
  */
-function speedTable({ speed, contenders }, operation, measure) {
-  const cases = speed.filter((done) => done.operation === operation);
+function speedTable({ speed, contenders: all }, operation, measure) {
+  const cases = speed.filter((done) => isMatrix(done) && done.operation === operation);
+  const contenders = takingPart(cases, all);
   const rows = contenders.map((contender) => [
     label(contender),
     ...cases.map((done) => ratioCell(timedResult(done, contender.id)?.[measure] ?? Number.NaN)),
@@ -67,11 +70,53 @@ function speedTable({ speed, contenders }, operation, measure) {
     ...cases.map((done) => ratioCell(timesAsFast(done, fast, slow))),
   ]);
   const header = [measure === "gbps" ? "GB/s" : "ms", ...cases.map(shapeName)];
-  const faults = faultLines(cases, contenders);
+  const faults = faultLines(cases, contenders, shapeName);
   return [
     table([header, ...rows, ...(measure === "gbps" ? ratios : [])]),
     ...(faults.length > 0 ? [faults.join(" ")] : []),
   ].join("\n\n");
+}
+
+/** @param {Case[]} cases @param {readonly ContenderInfo[]} contenders */
+function takingPart(cases, contenders) {
+  return contenders.filter(({ id }) =>
+    cases.some(({ results }) => results.some((result) => result.id === id)),
+  );
+}
+
+/** What the table of models' shapes shows of a case, by the column's title. @type {Record<string, (done: Case) => number>} */
+const MODEL_COLUMNS = {
+  "plan, GB/s": (done) => timedResult(done, "plan")?.gbps ?? Number.NaN,
+  "of memory.copy": (done) => timesAsFast(done, "plan", COPY),
+  "out, GB/s": (done) => timedResult(done, "out")?.gbps ?? Number.NaN,
+  "times plain JavaScript": (done) => timesAsFast(done, "out", "plain-js"),
+  "times onnxruntime-web": (done) => timesAsFast(done, "out", ORT),
+  "times TensorFlow.js": (done) => timesAsFast(done, "out", "tfjs-ops"),
+  "times jax-js": (done) => timesAsFast(done, "out", "jax-js"),
+  "times its parts": (done) => timesAsFast(done, "out", "out-parts"),
+};
+
+/**
+ * The cases are the rows: a compact table of ratios, and one of all speeds.
+ * @param {Report} report
+ * @param {(ratios: string, speeds: string) => string} arranged
+ */
+function modelTables({ speed, contenders: all }, arranged) {
+  const cases = speed.filter((done) => !isMatrix(done));
+  const contenders = takingPart(cases, all);
+  const ratios = cases.map((done) => [
+    labelOf(done),
+    ...Object.values(MODEL_COLUMNS).map((ratioOf) => ratioCell(ratioOf(done))),
+  ]);
+  const speeds = cases.map((done) => [
+    labelOf(done),
+    ...contenders.map(({ id }) => ratioCell(timedResult(done, id)?.gbps ?? Number.NaN)),
+  ]);
+  const faults = faultLines(cases, contenders, labelOf);
+  return arranged(
+    table([["", ...Object.keys(MODEL_COLUMNS)], ...ratios]),
+    [table([["GB/s", ...contenders.map(label)], ...speeds]), faults.join(" ")].join("\n\n"),
+  );
 }
 
 /** @param {string} summary @param {string} content */
@@ -87,11 +132,11 @@ function origin({ machine, date, command }) {
 
 /**
  * @param {Report} report
- * @param {string} operation
+ * @param {Operation} operation
  */
 function heading(report, operation) {
-  const parameters = OPERATIONS.find((known) => known.operation === operation)?.parameters;
-  return `${titleOf(operation)} with ${parameters}, float32, ${report.machine.engine}`;
+  const { parameters } = specOf({ operation, dims: [] });
+  return `${titleOf(operation)} with ${parameters.join(" and ")}, float32, ${report.machine.engine}`;
 }
 
 /**
@@ -103,18 +148,21 @@ function heading(report, operation) {
 export function speedMarkdown(node, browser, picture) {
   const parts = [
     `![GB/s of each contender on each shape, in Node.js](${picture})`,
-    "Billions of bytes a second, x read once and the result written once; shapes are rows x features. Medians of " +
+    "Billions of bytes a second, inputs read once and results written once; shapes are rows x features. Medians of " +
       "interleaved samples, one thread, each result checked before it was timed. " +
       `${origin(node)}.`,
     `**${heading(node, "layerNorm")}**`,
     speedTable(node, "layerNorm", "gbps"),
     folded("Milliseconds of one call", speedTable(node, "layerNorm", "ms")),
     folded(heading(node, "rmsNorm"), speedTable(node, "rmsNorm", "gbps")),
+    `**Shapes of models, ${node.machine.engine}**`,
+    modelTables(node, (ratios, speeds) => `${ratios}\n\n${folded("All of them", speeds)}`),
   ];
   if (browser !== null) {
-    const tables = OPERATIONS.map(
-      ({ operation }) => `${titleOf(operation)}:\n\n${speedTable(browser, operation, "gbps")}`,
+    const tables = MATRIX_OPERATIONS.map(
+      (operation) => `${titleOf(operation)}:\n\n${speedTable(browser, operation, "gbps")}`,
     );
+    tables.push(`Shapes of models:\n\n${modelTables(browser, (...both) => both.join("\n\n"))}`);
     const summary = `The same in a browser: ${browser.machine.engine}`;
     parts.push(folded(summary, [`${origin(browser)}.`, ...tables].join("\n\n")));
   }

@@ -2,6 +2,7 @@
 
 import { CONTENDERS } from "./contenders/index.js";
 import { runSuite } from "./suite.js";
+import { SPECS } from "./tasks.js";
 import { FULL, QUICK } from "./timing.js";
 
 /**
@@ -9,5 +10,5 @@ import { FULL, QUICK } from "./timing.js";
  * @param {(done: import("./suite.js").Case) => Promise<void>} onCase
  */
 export function runInPage(quick, onCase) {
-  return runSuite(CONTENDERS, quick ? QUICK : FULL, { onCase });
+  return runSuite(CONTENDERS, SPECS, quick ? QUICK : FULL, { onCase });
 }

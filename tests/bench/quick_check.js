@@ -1,39 +1,65 @@
 /**
- * Checks the speed goals of LayerNorm with weight and bias: node tests/bench/quick_check.js
+ * Checks the speed goals: node tests/bench/quick_check.js
  *
  *   --processes N   judge by the median of N processes, 5 unless given
+ *   --only WORD     only the tasks whose id begins with it
  *
- * A line for each goal, and exit code 1 if one is missed. Goals against onnxruntime-web need it installed, which npm run
- * bench does. Not part of npm test: a busy machine misses goals.
+ * A line for each goal, and exit code 1 if one is missed. Goals against peers need them installed, which npm run bench does;
+ * where a peer has no such operation there is nothing to beat. Not part of npm test: a busy machine misses goals.
  */
 
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { CONTENDERS } from "./contenders/index.js";
-import { figure, shapeName } from "./format.js";
+import { figure } from "./format.js";
 import { ensureBuilt } from "./machine.js";
-import { installedVersion } from "./peers.js";
+import { missingPeers } from "./peers.js";
 import { COPY, nameOf, ORT, timesAsFast } from "./report.js";
 import { median } from "./stats.js";
 import { runCase } from "./suite.js";
-import { SHAPES } from "./tasks.js";
+import { MODELS, SPECS } from "./tasks.js";
 
-/** @typedef {{ fast: string, slow: string, times: number, shapes: string[] }} Goal */
+/** @typedef {{ fast: string, slow: string, times: number, tasks: string[] }} Goal */
+
+const TFJS = "tfjs-ops";
+const IDS = MODELS.map(({ id }) => id);
+const FUSED = ["group-silu", "group-last-silu", "add-rms", "adaptive", "layer-silu"];
+const WITHOUT_INFERENCE = IDS.filter((id) => id !== "batch");
+
+/** @param {...string} shapes @returns {string[]} */
+const layerNorm = (...shapes) => shapes.map((shape) => `layerNorm ${shape}`);
 
 /** @type {readonly Goal[]} */
 const GOALS = [
-  { fast: "plan", slow: COPY, times: 0.7, shapes: ["512x768", "1024x4096"] },
+  { fast: "plan", slow: COPY, times: 0.7, tasks: layerNorm("512x768", "1024x4096") },
   {
     fast: "out",
     slow: "plain-js",
     times: 4,
-    shapes: ["128x768", "512x768", "1024x4096", "16384x128"],
+    tasks: layerNorm("128x768", "512x768", "1024x4096", "16384x128"),
   },
-  { fast: "plan", slow: "plain-js", times: 8, shapes: ["1x768"] },
-  { fast: "out", slow: ORT, times: 10, shapes: ["128x768", "512x768", "16384x128"] },
-  { fast: "out", slow: ORT, times: 7, shapes: ["1024x4096", "4096x4096"] },
-  { fast: "plan", slow: ORT, times: 100, shapes: ["1x768"] },
+  { fast: "plan", slow: "plain-js", times: 8, tasks: layerNorm("1x768") },
+  { fast: "out", slow: ORT, times: 10, tasks: layerNorm("128x768", "512x768", "16384x128") },
+  { fast: "out", slow: ORT, times: 7, tasks: layerNorm("1024x4096", "4096x4096") },
+  { fast: "plan", slow: ORT, times: 100, tasks: layerNorm("1x768") },
+  { fast: "out", slow: "plain-js", times: 3, tasks: WITHOUT_INFERENCE },
+  { fast: "out", slow: ORT, times: 5, tasks: WITHOUT_INFERENCE },
+  { fast: "out", slow: TFJS, times: 5, tasks: WITHOUT_INFERENCE },
+  { fast: "out", slow: "plain-js", times: 2, tasks: ["batch"] },
+  { fast: "out", slow: ORT, times: 1, tasks: ["batch"] },
+  { fast: "out", slow: TFJS, times: 1, tasks: ["batch"] },
+  {
+    fast: "plan",
+    slow: COPY,
+    times: 0.5,
+    tasks: ["group", "instance", "batch", "add-rms", "adaptive"],
+  },
+  // The same number of elements.
+  { fast: "plan", slow: "plan-float32", times: 0.5, tasks: ["bfloat16"] },
+  { fast: "plan", slow: "plan-float32", times: 0.2, tasks: ["float16"] },
+  { fast: "plan", slow: "plan-parts", times: 1, tasks: FUSED },
+  { fast: "out", slow: "out-parts", times: 1, tasks: FUSED },
 ];
 
 /** @type {import("./timing.js").Settings} */
@@ -47,58 +73,74 @@ const SETTINGS = {
   minSamples: 5,
 };
 
-/** One for a goal on a shape. @param {readonly Goal[]} goals */
+/** One for a goal on a task. @param {readonly Goal[]} goals */
 function checksOf(goals) {
-  return goals.flatMap(({ shapes, ...goal }) => shapes.map((shape) => ({ ...goal, shape })));
+  return goals.flatMap(({ tasks, ...goal }) => tasks.map((id) => ({ ...goal, id })));
+}
+
+/** @param {string} contender */
+function isPeer(contender) {
+  return CONTENDERS.find(({ id }) => id === contender)?.kind === "peer";
 }
 
 /**
  * @param {ReturnType<typeof checksOf>} checks
- * @returns {Promise<number[]>} how many times as fast, for each check
+ * @returns {Promise<(number | null)[]>} how many times as fast, for each check; null where a peer has no such operation
  */
 async function measure(checks) {
   /** @type {Map<string, import("./suite.js").Case>} */
   const cases = new Map();
-  for (const shape of SHAPES) {
-    const name = shapeName(shape);
+  for (const spec of SPECS) {
     const wanted = new Set(
-      checks.filter((check) => check.shape === name).flatMap(({ fast, slow }) => [fast, slow]),
+      checks.filter(({ id }) => id === spec.id).flatMap(({ fast, slow }) => [fast, slow]),
     );
     if (wanted.size === 0) continue;
     const contenders = CONTENDERS.filter(({ id }) => wanted.has(id));
-    const done = await runCase(contenders, "layerNorm", shape, SETTINGS);
+    const done = await runCase(contenders, spec, SETTINGS);
     for (const { id, fault } of done.results) {
-      if (fault !== undefined) throw new Error(`${name}, ${nameOf(CONTENDERS, id)}: ${fault}`);
+      if (fault === undefined || isPeer(id)) continue;
+      throw new Error(`${spec.id}, ${nameOf(CONTENDERS, id)}: ${fault}`);
     }
-    cases.set(name, done);
+    cases.set(spec.id, done);
   }
-  return checks.map(({ shape, fast, slow }) =>
-    timesAsFast(/** @type {import("./suite.js").Case} */ (cases.get(shape)), fast, slow),
-  );
+  return checks.map(({ id, fast, slow }) => {
+    const ratio = timesAsFast(/** @type {import("./suite.js").Case} */ (cases.get(id)), fast, slow);
+    return Number.isNaN(ratio) ? null : ratio;
+  });
 }
 
-/** @returns {number[]} what another process measures */
+/** @returns {(number | null)[]} what another process measures */
 function measureElsewhere() {
   const { status, stdout } = spawnSync(
     process.execPath,
-    [fileURLToPath(import.meta.url), "--once"],
+    [fileURLToPath(import.meta.url), "--once", "--only", only],
     { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] },
   );
   if (status !== 0) throw new Error("a measuring process failed");
   return JSON.parse(stdout);
 }
 
-const { once = false, processes = "5" } = parseArgs({
-  options: { once: { type: "boolean" }, processes: { type: "string" } },
+const {
+  once = false,
+  processes = "5",
+  only = "",
+} = parseArgs({
+  options: {
+    once: { type: "boolean" },
+    processes: { type: "string" },
+    only: { type: "string" },
+  },
 }).values;
 
-const hasPeer = installedVersion("onnxruntime-web") !== undefined;
-const checks = checksOf(GOALS.filter(({ slow }) => hasPeer || slow !== ORT));
+const isComplete = missingPeers().length === 0;
+const checks = checksOf(GOALS).filter(
+  ({ id, slow }) => id.startsWith(only) && (isComplete || !isPeer(slow)),
+);
 if (once) {
   process.stdout.write(JSON.stringify(await measure(checks)), () => process.exit());
 } else {
   ensureBuilt(console.log);
-  /** @type {number[][]} */
+  /** @type {(number | null)[][]} */
   const runs = [];
   // Where the memory of a process lies is worth several percent either way.
   for (let i = 0; i < Number(processes); i++) {
@@ -106,17 +148,19 @@ if (once) {
     console.log(`process ${i + 1} of ${processes}`);
   }
   let missed = 0;
-  checks.forEach(({ fast, slow, shape, times }, i) => {
-    const values = runs.map((run) => run[i]);
+  checks.forEach(({ fast, slow, id, times }, i) => {
+    const values = runs.flatMap((run) => run[i] ?? []);
+    const names = `${id}: ${nameOf(CONTENDERS, fast)} / ${nameOf(CONTENDERS, slow)}`;
+    if (values.length === 0) {
+      console.log(`none  ${names}`);
+      return;
+    }
     const ratio = median(values);
     const passed = ratio >= times;
     if (!passed) missed += 1;
     const range = `${figure(Math.min(...values))} to ${figure(Math.max(...values))}`;
-    const names = `${nameOf(CONTENDERS, fast)} / ${nameOf(CONTENDERS, slow)}`;
-    console.log(
-      `${passed ? "pass" : "MISS"}  ${shape}: ${names} ${figure(ratio)} (${range}), goal ${times}`,
-    );
+    console.log(`${passed ? "pass" : "MISS"}  ${names} ${figure(ratio)} (${range}), goal ${times}`);
   });
-  if (!hasPeer) console.log("onnxruntime-web is not installed: its goals were left out.");
+  if (!isComplete) console.log("Peers are not installed: their goals were left out.");
   process.exitCode = missed === 0 ? 0 : 1;
 }

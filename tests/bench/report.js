@@ -1,7 +1,7 @@
 /** The run as a whole: the JSON file's content, and the same figures in the terminal. */
 
-import { figure, shapeName, shortened } from "./format.js";
-import { bytesOf, OPERATIONS } from "./tasks.js";
+import { figure, shortened } from "./format.js";
+import { bytesOf, labelOf, titleOf } from "./tasks.js";
 
 /** @typedef {import("./contenders/contender.js").Contender} Contender */
 /** @typedef {import("./exactness.js").ExactnessCase} ExactnessCase */
@@ -47,11 +47,6 @@ export function timedResult({ results }, id) {
  */
 export function timesAsFast(done, fast, slow) {
   return (timedResult(done, slow)?.ms ?? Number.NaN) / (timedResult(done, fast)?.ms ?? Number.NaN);
-}
-
-/** @param {string} operation @returns {string} such as "LayerNorm" */
-export function titleOf(operation) {
-  return OPERATIONS.find((known) => known.operation === operation)?.title ?? operation;
 }
 
 /** @param {readonly ContenderInfo[]} contenders @param {string} id @returns {string} */
@@ -108,7 +103,7 @@ export function speedText(done, contenders) {
     ]);
   }
   const megabytes = figure(bytesOf(done) / 1e6);
-  const title = `${titleOf(done.operation)} float32 ${shapeName(done)} (${megabytes} MB read and written)`;
+  const title = `${labelOf(done)} (${megabytes} MB read and written)`;
   return [title, aligned(rows), ...faults, ""].join("\n");
 }
 

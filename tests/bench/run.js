@@ -13,6 +13,7 @@ import { ensurePeers } from "./peers.js";
 import { exactnessText, speedText } from "./report.js";
 import { storeReport } from "./store.js";
 import { runSuite } from "./suite.js";
+import { SPECS } from "./tasks.js";
 import { FULL, QUICK } from "./timing.js";
 
 const { quick = false, json } = parseArgs({
@@ -33,7 +34,7 @@ log("");
 const exactness = await measureExactness(CONTENDERS);
 log(exactnessText(exactness, contenders));
 
-const speed = await runSuite(CONTENDERS, quick ? QUICK : FULL, {
+const speed = await runSuite(CONTENDERS, SPECS, quick ? QUICK : FULL, {
   onCase: (done) => log(speedText(done, contenders)),
 });
 

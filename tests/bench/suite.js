@@ -1,14 +1,15 @@
 /** Runs contenders on tasks: checks each result first, then times those that are right. The same in Node and in a browser. */
 
-import { rounded, shapeName } from "./format.js";
+import { decoded } from "./dtypes.js";
+import { rounded } from "./format.js";
+import { faultOf, referenceOf } from "./reference.js";
 import { median, quantile } from "./stats.js";
-import { bytesOf, faultOf, makeTask, OPERATIONS, referenceOf, SHAPES } from "./tasks.js";
+import { bytesOf, makeTask } from "./tasks.js";
 import { timeInterleaved } from "./timing.js";
 
 /** @typedef {import("./contenders/contender.js").Contender} Contender */
 /** @typedef {import("./contenders/contender.js").Prepared} Prepared */
-/** @typedef {import("./tasks.js").Operation} Operation */
-/** @typedef {import("./tasks.js").Shape} Shape */
+/** @typedef {import("./tasks.js").Spec} Spec */
 /** @typedef {import("./tasks.js").Task} Task */
 /** @typedef {import("./timing.js").Settings} Settings */
 /**
@@ -19,14 +20,14 @@ import { timeInterleaved } from "./timing.js";
  * @property {number} [lowMs] first quartile
  * @property {number} [highMs] third quartile
  * @property {number} [samples]
- * @property {number} [gbps] 10^9 bytes per second, x read once and the result written once
+ * @property {number} [gbps] 10^9 bytes per second, the inputs read once and the results written once
  */
-/** @typedef {Shape & { operation: Operation, results: Result[] }} Case */
+/** @typedef {Spec & { results: Result[] }} Case results of the contenders that apply */
 
 /**
  * @param {Contender} contender
  * @param {Task} task
- * @param {Float64Array} reference
+ * @param {ArrayLike<number>[]} reference
  * @returns {Promise<Prepared>}
  * @throws {Error} if the contender cannot do the task, or does it wrongly
  */
@@ -34,8 +35,12 @@ async function prepareChecked(contender, task, reference) {
   const prepared = await contender.prepare(task);
   try {
     const got = await prepared.read(await prepared.run());
-    const fault = faultOf(got, contender.copies ? task.x : reference);
-    if (fault !== null) throw new Error(`wrong: ${fault}`);
+    const inputs = task.residual ? [task.x, task.residual] : [task.x];
+    const right = contender.copies ? inputs : reference;
+    for (const [i, expected] of right.entries()) {
+      const fault = faultOf(decoded(got[i], task.dtype), expected, task.dtype);
+      if (fault !== null) throw new Error(`wrong: ${fault}`);
+    }
     return prepared;
   } catch (error) {
     await prepared.dispose?.();
@@ -50,8 +55,8 @@ export function messageOf(error) {
   return typeof error === "number" ? `aborted (${error})` : String(error);
 }
 
-/** @param {string} id @param {number[]} times @param {Shape} shape @returns {Result} */
-function resultOf(id, times, shape) {
+/** @param {string} id @param {number[]} times @param {Spec} spec @returns {Result} */
+function resultOf(id, times, spec) {
   const ms = median(times);
   return {
     id,
@@ -59,19 +64,19 @@ function resultOf(id, times, shape) {
     lowMs: rounded(quantile(times, 0.25)),
     highMs: rounded(quantile(times, 0.75)),
     samples: times.length,
-    gbps: rounded(bytesOf(shape) / ms / 1e6),
+    gbps: rounded(bytesOf(spec) / ms / 1e6),
   };
 }
 
 /**
- * @param {readonly Contender[]} contenders
- * @param {Operation} operation
- * @param {Shape} shape
+ * @param {readonly Contender[]} all
+ * @param {Spec} spec
  * @param {Settings} settings
  * @returns {Promise<Case>} results in the order of the contenders
  */
-export async function runCase(contenders, operation, shape, settings) {
-  const task = makeTask(operation, shape, 1);
+export async function runCase(all, spec, settings) {
+  const contenders = all.filter(({ applies }) => applies?.(spec) ?? true);
+  const task = makeTask(spec, 1);
   const reference = referenceOf(task);
   /** @type {Map<string, Prepared>} */
   const ready = new Map();
@@ -93,27 +98,25 @@ export async function runCase(contenders, operation, shape, settings) {
   const results = contenders.map(({ id }) => {
     const fault = faults.get(id);
     return fault === undefined
-      ? resultOf(id, /** @type {number[]} */ (times.get(id)), shape)
+      ? resultOf(id, /** @type {number[]} */ (times.get(id)), spec)
       : { id, fault };
   });
-  return { operation, ...shape, results };
+  return { ...spec, results };
 }
 
 /**
  * @param {readonly Contender[]} contenders
+ * @param {readonly Spec[]} specs
  * @param {Settings} settings
- * @param {{ onCase: (done: Case) => unknown, onStart?: (name: string) => unknown }} listeners
+ * @param {{ onCase: (done: Case) => unknown }} listeners
  * @returns {Promise<Case[]>}
  */
-export async function runSuite(contenders, settings, { onCase, onStart }) {
+export async function runSuite(contenders, specs, settings, { onCase }) {
   const cases = [];
-  for (const { operation } of OPERATIONS) {
-    for (const shape of SHAPES) {
-      await onStart?.(`${operation} ${shapeName(shape)}`);
-      const done = await runCase(contenders, operation, shape, settings);
-      cases.push(done);
-      await onCase(done);
-    }
+  for (const spec of specs) {
+    const done = await runCase(contenders, spec, settings);
+    cases.push(done);
+    await onCase(done);
   }
   return cases;
 }

@@ -1,7 +1,8 @@
 /** The picture of the speeds: a row for each shape, a mark for each contender, GB/s on a log scale. */
 
 import { figure, shapeName } from "./format.js";
-import { timedResult, titleOf } from "./report.js";
+import { timedResult } from "./report.js";
+import { isMatrix, titleOf } from "./tasks.js";
 
 /** @typedef {import("./report.js").Report} Report */
 /** @typedef {"circle" | "ring" | "bar" | "diamond" | "square" | "triangle"} Mark */
@@ -77,11 +78,11 @@ function label(x, y, text, attributes = "") {
 
 /**
  * @param {Report} report
- * @param {string} operation
+ * @param {import("./tasks.js").Operation} operation
  * @returns {string} an SVG document
  */
 export function speedSvg(report, operation) {
-  const cases = report.speed.filter((done) => done.operation === operation);
+  const cases = report.speed.filter((done) => isMatrix(done) && done.operation === operation);
   const series = SERIES.filter(({ id }) => cases.some((done) => timedResult(done, id)));
   const speeds = cases.flatMap((done) =>
     series.flatMap(({ id }) => timedResult(done, id)?.gbps ?? []),

@@ -21,7 +21,7 @@
 export const FULL = {
   sampleMs: 20,
   warmUpMs: 150,
-  budgetMs: 12_000,
+  budgetMs: 9000,
   minRounds: 30,
   maxRounds: 100,
   slowMs: 4000,

@@ -1,13 +1,25 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
+import { CONTENDERS } from "../bench/contenders/index.js";
 import { copyModule } from "../bench/copy_module.js";
+import { decoded, encoded } from "../bench/dtypes.js";
 import { exactnessMarkdown, replaceBlock, speedMarkdown } from "../bench/markdown.js";
-import { normModel } from "../bench/onnx.js";
+import { normModel } from "../bench/onnx_norms.js";
+import { faultOf, referenceOf } from "../bench/reference.js";
 import { exactnessText, speedText } from "../bench/report.js";
 import { median, quantile } from "../bench/stats.js";
 import { speedSvg } from "../bench/svg.js";
-import { faultOf, makeTask, referenceOf } from "../bench/tasks.js";
+import { MATRICES, MODELS, makeTask, specOf } from "../bench/tasks.js";
+
+/** @type {import("../bench/suite.js").Result[]} */
+const RESULTS = [
+  { id: "plan", ms: 0.0002, lowMs: 0.00019, highMs: 0.00021, samples: 30, gbps: 30.72 },
+  { id: "out", ms: 0.002, lowMs: 0.0019, highMs: 0.0021, samples: 30, gbps: 3.072 },
+  { id: "memory.copy", ms: 0.00004, lowMs: 0.00004, highMs: 0.00004, samples: 30, gbps: 153.6 },
+  { id: "onnxruntime-web", ms: 0.05, lowMs: 0.04, highMs: 0.06, samples: 30, gbps: 0.12288 },
+  { id: "tfjs-layer", fault: "no such layer" },
+];
 
 /** @type {import("../bench/report.js").Report} */
 const report = {
@@ -34,27 +46,11 @@ const report = {
     },
     { id: "tfjs-layer", name: "TensorFlow.js, layer", version: "4.22.0", detail: "dataSync" },
   ],
-  speed: /** @type {const} */ (["layerNorm", "rmsNorm"]).flatMap((operation) => [
-    {
-      operation,
-      rows: 1,
-      features: 768,
-      results: [
-        { id: "plan", ms: 0.0002, lowMs: 0.00019, highMs: 0.00021, samples: 30, gbps: 30.72 },
-        { id: "out", ms: 0.002, lowMs: 0.0019, highMs: 0.0021, samples: 30, gbps: 3.072 },
-        {
-          id: "memory.copy",
-          ms: 0.00004,
-          lowMs: 0.00004,
-          highMs: 0.00004,
-          samples: 30,
-          gbps: 153.6,
-        },
-        { id: "onnxruntime-web", ms: 0.05, lowMs: 0.04, highMs: 0.06, samples: 30, gbps: 0.12288 },
-        { id: "tfjs-layer", fault: "no such layer" },
-      ],
-    },
-  ]),
+  speed: [
+    specOf({ operation: "layerNorm", dims: [1, 768] }),
+    specOf({ operation: "rmsNorm", dims: [1, 768] }),
+    specOf({ id: "batch", operation: "batchNorm", dims: [8, 64, 56, 56] }),
+  ].map((spec) => ({ ...spec, results: RESULTS })),
   exactness: [
     {
       operation: "layerNorm",
@@ -84,6 +80,13 @@ test("speedMarkdown has a row for each contender, ratios, and the reason of a ga
   assert.match(text, /!\[[^\]]+\]\(speed\.svg\)/);
 });
 
+test("speedMarkdown has the shapes of models as rows: ratios, all speeds, and the reason of a gap", () => {
+  const lines = speedMarkdown(report, null, "speed.svg").split("\n");
+  const name = "BatchNorm 8x64x56x56, inference";
+  assert.ok(lines.includes(`| ${name} | 30.7 | 0.200 | 3.07 | – | 25.0 | – | – | – |`));
+  assert.ok(lines.includes(`| ${name} | 30.7 | 3.07 | 154 | 0.123 | – |`));
+});
+
 test("exactnessMarkdown has a column for each contender and shows what is not finite", () => {
   const lines = exactnessMarkdown(report).split("\n");
   assert.ok(lines.includes("|  | layernorm | onnxruntime-web |"));
@@ -111,7 +114,7 @@ test("speedSvg is an SVG with a mark for each result and escaped text", () => {
 
 test("the terminal's tables show figures and faults", () => {
   const text = speedText(report.speed[0], report.contenders);
-  assert.match(text, /^LayerNorm float32 1x768/);
+  assert.match(text, /^LayerNorm 1x768 \(0\.00614 MB/);
   assert.match(text, /layernorm, plan +2\.0e-4 +1\.9e-4 - 2\.1e-4 +30\.7 +0\.200 +250 +30/);
   assert.match(text, /TensorFlow\.js, layer: no such layer/);
   const exactness = exactnessText(report.exactness ?? [], report.contenders);
@@ -128,8 +131,7 @@ test("quantile interpolates, and does not sort its argument", () => {
 });
 
 test("faultOf accepts rounding and names what is wrong", () => {
-  const task = makeTask("layerNorm", { rows: 2, features: 5 }, 1);
-  const reference = referenceOf(task);
+  const [reference] = referenceOf(makeTask(specOf({ operation: "layerNorm", dims: [2, 5] }), 1));
   const got = Float32Array.from(reference);
   assert.equal(faultOf(got, reference), null);
   got[3] += 0.01;
@@ -139,18 +141,62 @@ test("faultOf accepts rounding and names what is wrong", () => {
   assert.match(faultOf(new Float32Array(1), reference) ?? "", /^1 values instead of 10$/);
 });
 
+test("16-bit types are rounded to nearest, ties to even", () => {
+  const values = Float32Array.of(1, 1 + 2 ** -11, 1 + 3 * 2 ** -11, -65504, 2 ** -24, 3 * 2 ** -25);
+  const halves = encoded(values, "float16");
+  assert.deepEqual([...halves], [0x3c00, 0x3c00, 0x3c02, 0xfbff, 1, 2]);
+  assert.deepEqual(
+    [...decoded(halves, "float16")],
+    [1, 1, 1 + 2 ** -9, -65504, 2 ** -24, 2 ** -23],
+  );
+  const bfloats = encoded(Float32Array.of(-2, 1 + 2 ** -8, 1 + 3 * 2 ** -8), "bfloat16");
+  assert.deepEqual([...bfloats], [0xc000, 0x3f80, 0x3f82]);
+  assert.deepEqual([...decoded(bfloats, "bfloat16")], [-2, 1, 1 + 2 ** -6]);
+});
+
+/** @param {import("../bench/tasks.js").Spec} spec @returns {import("../bench/tasks.js").Spec} */
+function smaller(spec) {
+  const dims = spec.dims.map((length, axis) => Math.min(length, 2 + 2 * axis));
+  const { numGroups } = spec.options;
+  return { ...spec, dims, options: { ...spec.options, ...(numGroups && { numGroups: 2 }) } };
+}
+
+for (const spec of [MATRICES[1], MATRICES[8], ...MODELS]) {
+  test(`the benchmark's loops and the package agree with its reference: ${spec.id}`, async () => {
+    const task = makeTask(smaller(spec), 1);
+    const reference = referenceOf(task);
+    for (const contender of CONTENDERS.filter(({ kind }) => kind !== "peer")) {
+      if (contender.copies || contender.applies?.(spec) === false) continue;
+      const prepared = await contender.prepare(task);
+      const outputs = await prepared.read(prepared.run());
+      assert.equal(outputs.length, reference.length);
+      reference.forEach((expected, i) => {
+        const fault = faultOf(decoded(outputs[i], spec.dtype), expected, spec.dtype);
+        assert.equal(fault, null, contender.id);
+      });
+      prepared.dispose?.();
+    }
+  });
+}
+
 /** @param {Uint8Array} bytes */
 function hashOf(bytes) {
   return createHash("sha256").update(bytes).digest("hex").slice(0, 16);
 }
 
 test("normModel gives the same bytes for the same model", () => {
-  const weight = Float32Array.of(1, 2, 3, 4);
-  const shape = { rows: 2, features: 4, eps: 1e-5 };
-  const layer = normModel({ ...shape, operation: "layerNorm", weight, bias: weight });
-  const rms = normModel({ ...shape, operation: "rmsNorm", weight, bias: null });
-  assert.deepEqual([layer.length, hashOf(layer)], [231, "76c712f9fcc0c3a4"]);
-  assert.deepEqual([rms.length, hashOf(rms)], [201, "516baacbd26d4e3f"]);
+  const values = { weight: Float32Array.of(1, 2, 3, 4), bias: Float32Array.of(1, 2, 3, 4) };
+  const layer = { ...specOf({ operation: "layerNorm", dims: [2, 4] }), eps: 1e-5, values };
+  const options = { numGroups: 2, activation: /** @type {const} */ ("silu") };
+  const group = {
+    ...specOf({ operation: "groupNorm", dims: [2, 4, 3], options }),
+    eps: 1e-5,
+    values,
+  };
+  assert.deepEqual([layer, group].map(normModel).map(hashOf), [
+    "8e22fa1b970f00cf",
+    "480784489e6a32ab",
+  ]);
 });
 
 test("copyModule copies by memory.copy and by vectors", async () => {

@@ -28,13 +28,18 @@ LOOKS.push({
   theme: "light",
   settings: `#x1=${LONG}&x2=1e-7,-1.2345678901234567e-100,-0.12345678901234567&x3=1e120,-2e120&weight=-1.25e-9&eps=1.3e-11`,
 });
+// The block's other controls, and its longest notes.
+for (const settings of ["#norm=batch&items=1&eps=1.3e-11", "#norm=group&cell=3,4,3&c=-0.7"]) {
+  LOOKS.push({ language: "ru", width: 360, theme: "dark", settings });
+}
 
 /**
  * Latin words that the Russian page has: names, and what is typed or read as code.
  */
 const LATIN_ALLOWED = new Set(
   `LayerNorm RMSNorm Norm Layer Normalization RMS Root Mean Square What is Pre LN Post BERT GPT AdaIN DiT T5 PyTorch Keras
-   Flax WebAssembly SIMD JavaScript C layernorm float32 H EN RU e x y r i n x1 x2 x3`.split(/\s+/),
+   Flax WebAssembly SIMD JavaScript C layernorm float32 H EN RU e x y r i n x1 x2 x3
+   BatchNorm InstanceNorm GroupNorm scale shift c`.split(/\s+/),
 );
 
 /** Run in the page: what is wider than the screen, or cut off by its own box. */
@@ -94,7 +99,7 @@ for (const engine of ENGINES) {
     });
 
     for (const { language, width, theme, settings } of LOOKS) {
-      const name = `${language}, ${width} px, ${theme}${settings && ", long numbers"}`;
+      const name = `${language}, ${width} px, ${theme}${settings && `, ${settings.slice(0, 20)}`}`;
       test(`fits, is accessible and says nothing to the console: ${name}`, async () => {
         const address = `${server.url}?lang=${language}${settings}`;
         const { tab, messages, requests } = await open(browser, address, { width });
@@ -154,22 +159,30 @@ for (const engine of ENGINES) {
       await tab.waitForSelector(":root[data-ready]");
       await tab.evaluate(() => /** @type {HTMLElement} */ (document.activeElement)?.blur());
       const seen = new Set();
-      for (let i = 0; i < 40; i++) {
+      for (let i = 0; i < 50; i++) {
         await tab.keyboard.press("Tab");
         const focus = await tab.evaluate(() => {
           const element = document.activeElement;
           if (element === null || element === document.body) return undefined;
-          // The themes' radio buttons are drawn by the words beside them.
-          const drawn = element.matches(".themes input") ? element.nextElementSibling : element;
+          // Most radio buttons are drawn by the words beside them.
+          const drawn = element.matches("[type=radio]") ? element.nextElementSibling : element;
           const { outlineStyle, outlineWidth } = getComputedStyle(drawn ?? element);
-          const name = element.id || element.getAttribute("href") || element.textContent;
+          const name =
+            element.id ||
+            element.getAttribute("href") ||
+            element.getAttribute("name") ||
+            element.getAttribute("data-cell") ||
+            element.textContent;
           return { name, outline: outlineStyle === "none" ? 0 : Number.parseFloat(outlineWidth) };
         });
         if (focus === undefined) break;
         seen.add(focus.name);
         assert.ok(focus.outline >= 2, `${focus.name} has focus and no outline`);
       }
-      for (const id of ["x1", "x2", "x3", "weight", "bias", "eps", "eps-slider", "measure"]) {
+      for (const id of [
+        ...["x1", "x2", "x3", "weight", "bias", "eps", "eps-slider", "measure"],
+        ...["norm", "items", "perPosition", "other-numbers", "1,1,1", "condition"],
+      ]) {
         assert.ok(seen.has(id), `${id} is not reached: ${[...seen].join(", ")}`);
       }
       await tab.close();
@@ -185,7 +198,7 @@ test("the page has its text and formulas before the script has run", async () =>
     assert.ok(html.includes(en[key] ?? key), key);
   }
   assert.ok(!html.includes("…</"), "a placeholder is left");
-  assert.equal(html.match(/<math/g)?.length, 6);
+  assert.equal(html.match(/<math/g)?.length, 7);
   assert.doesNotMatch(html, / style=/);
 });
 

@@ -1,5 +1,6 @@
 // The built page in a real browser, and its numbers as it shows them.
 
+import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -143,7 +144,7 @@ export async function shownWorks(tab) {
  * @returns {ShownNumber[]}
  */
 export function numbersOf(text) {
-  const result = text.split(/[=≈]/).at(-1) ?? "";
+  const result = text.replaceAll("·", "⋅").split(/[=≈]/).at(-1) ?? "";
   return (result.match(/−?\d+(?:[.,]\d+)?(?:⋅10\^−?\d+)?/g) ?? []).map((shown) => {
     const [mantissa = "", exponent] = shown.replace(",", ".").replaceAll("−", "-").split("⋅10^");
     return {
@@ -153,4 +154,47 @@ export function numbersOf(text) {
       text: shown,
     };
   });
+}
+
+/**
+ * @param {ShownNumber[]} shown
+ * @param {number[]} exact
+ * @param {string} what
+ */
+export function assertNumbers(shown, exact, what) {
+  const texts = shown.map(({ text }) => text).join(" ");
+  assert.equal(shown.length, exact.length, `${what}: ${texts}`);
+  for (const [i, { value, decimals, hasPower, text }] of shown.entries()) {
+    const right = exact[i] ?? Number.NaN;
+    // With fewer than four decimals, the number shown has to be the exact one.
+    const digits = decimals < 4 ? 12 : decimals;
+    const rounded = hasPower ? right.toExponential(digits) : right.toFixed(digits);
+    assert.equal(value, Number(rounded) + 0, `${what}: ${text}, exact ${right}`);
+  }
+}
+
+/** @param {Tab} tab @param {string} hash */
+export const waitForHash = (tab, hash) =>
+  tab.waitForFunction((expected) => location.hash === expected, {}, hash);
+
+/**
+ * What stands in each part of the page that a selector finds, with "^" before exponents.
+ *
+ * @param {Tab} tab
+ * @param {string[]} selectors
+ * @returns {Promise<string[][]>} asked for at once: each question takes a browser a while
+ */
+export function textsAt(tab, ...selectors) {
+  return tab.evaluate(
+    (all) =>
+      all.map((selector) =>
+        [...document.querySelectorAll(selector)].map((element) => {
+          const copy = /** @type {Element} */ (element.cloneNode(true));
+          for (const power of copy.querySelectorAll("msup")) power.lastElementChild?.prepend("^");
+          for (const power of copy.querySelectorAll("sup")) power.prepend("^");
+          return copy.textContent ?? "";
+        }),
+      ),
+    selectors,
+  );
 }

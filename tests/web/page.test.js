@@ -5,7 +5,16 @@ import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ENGINES, launch } from "../browser/browsers.js";
 import { affine, dyadic, momentsOf, Normalizer, toNumber } from "../js/exact.js";
-import { fill, numbersOf, open, servePage, shownWorks, textOf } from "./open_page.js";
+import {
+  assertNumbers,
+  fill,
+  numbersOf,
+  open,
+  servePage,
+  shownWorks,
+  textOf,
+  waitForHash,
+} from "./open_page.js";
 
 const EXAMPLE = {
   vectors: [
@@ -54,27 +63,6 @@ async function assertShows(tab, { vectors, weight, bias, eps }) {
     assertNumbers(shown.rmsScaled, scaled(rms), `rms-scaled x${k + 1}`);
   }
 }
-
-/**
- * @param {import("./open_page.js").ShownNumber[]} shown
- * @param {number[]} exact
- * @param {string} what
- */
-function assertNumbers(shown, exact, what) {
-  const texts = shown.map(({ text }) => text).join(" ");
-  assert.equal(shown.length, exact.length, `${what}: ${texts}`);
-  for (const [i, { value, decimals, hasPower, text }] of shown.entries()) {
-    const right = exact[i] ?? Number.NaN;
-    // With fewer than four decimals, the number shown has to be the exact one.
-    const digits = decimals < 4 ? 12 : decimals;
-    const rounded = hasPower ? right.toExponential(digits) : right.toFixed(digits);
-    assert.equal(value, Number(rounded) + 0, `${what}: ${text}, exact ${right}`);
-  }
-}
-
-/** @param {Tab} tab @param {string} hash */
-const waitForHash = (tab, hash) =>
-  tab.waitForFunction((expected) => location.hash === expected, {}, hash);
 
 const fieldValue = (/** @type {Element} */ field) => /** @type {HTMLInputElement} */ (field).value;
 

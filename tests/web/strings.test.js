@@ -3,6 +3,18 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
+import {
+  cellsOf,
+  contains,
+  countOf,
+  digits,
+  GROUPS,
+  indexOf,
+  NORMS,
+  regionOf,
+  SEEDS,
+} from "../../web/block_shape.js";
+import { exploringFromHash, exploringToHash, START } from "../../web/exploring.js";
 import { fieldText, parseEps, parseList, show, showVector, toText } from "../../web/numbers.js";
 import { epsAtStep, fromHash, SLIDER_STEPS, stepOfEps, toHash } from "../../web/settings.js";
 import en from "../../web/strings/en.js";
@@ -91,5 +103,43 @@ test("the slider has 0 and every power of ten from 1e-12 to 10", () => {
   for (let exponent = -12; exponent <= 1; exponent++) {
     const value = Number(`1e${exponent}`);
     assert.equal(epsAtStep(stepOfEps(value)), value);
+  }
+});
+
+test("the address holds what is chosen in the block", () => {
+  assert.equal(exploringToHash(START), "");
+  const hash = "norm=batch&items=1&groups=4&perPosition=1&seed=99&cell=1,4,3&c=-0.3";
+  const { exploring, unreadable } = exploringFromHash(`#x1=1&${hash}`);
+  assert.deepEqual(unreadable, []);
+  assert.deepEqual(exploring.cell, [0, 3, 2]);
+  assert.equal(exploringToHash(exploring), hash);
+  // An item that the batch has not.
+  assert.deepEqual(exploringFromHash("items=1&cell=3,1,1").exploring.cell, [0, 0, 0]);
+  const unfit = "norm=toString&items=0&groups=3&perPosition=2&seed=1.5&cell=1,2&c=";
+  assert.equal(exploringFromHash(unfit).unreadable.length, 7);
+  assert.deepEqual(exploringFromHash(unfit).exploring, START);
+});
+
+test("the block's numbers are digits, and no set of them that is averaged is constant", () => {
+  const norms = /** @type {import("../../web/block_shape.js").Norm[]} */ (Object.keys(NORMS));
+  const sets = norms.flatMap((norm) =>
+    [1, 2, 3].flatMap((items) =>
+      GROUPS.flatMap((groups) =>
+        [false, true].flatMap((perPosition) =>
+          cellsOf({ items: [0, items], channels: [0, 4], positions: [0, 3] }).map((cell) => {
+            const region = regionOf(norm, { items, groups, perPosition }, cell);
+            assert.ok(contains(region, cell));
+            assert.equal(cellsOf(region).length, countOf(region));
+            return cellsOf(region).map(indexOf);
+          }),
+        ),
+      ),
+    ),
+  );
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    const values = digits(seed);
+    assert.ok(values.every((value) => Number.isInteger(value) && value >= 0 && value <= 9));
+    const isConstant = sets.some((set) => set.every((at) => values[at] === values[set[0]]));
+    assert.ok(!isConstant, `seed ${seed}`);
   }
 });

@@ -101,6 +101,56 @@ export default {
   compareNormalized: "Normalized",
   compareScaled: "Scaled and shifted",
 
+  blockTitle: "Which values are averaged together",
+  blockText:
+    "Networks work on a whole batch at once: on several <b>items</b> (pictures, sentences), each with several <b>channels</b> (its features, such as colours), each of these with one value at every <b>position</b> (pixel, word). The normalizations do nearly the same arithmetic; they differ in which of these values share one mean and one variance.",
+  blockItems: "Items in the batch",
+  blockGroups: "Groups of channels",
+  blockPerPosition: "Each position by itself, as in transformers",
+  blockOther: "Other numbers",
+  blockHint:
+    "Point at a value, tap it, or go there with the arrow keys: what is averaged together with it lights up. ε is the one set for the whole page; weight and bias are left out.",
+  blockItem: "Item {n}",
+  blockAllItems: "all items",
+  blockOneChannel: "channel {n}",
+  blockSomeChannels: "channels {n}",
+  blockAllChannels: "all channels",
+  blockOnePosition: "position {n}",
+  blockAllPositions: "all positions",
+  blockStatus: "{norm} averages {count} values here: {set}. The value {x} becomes {normalized}.",
+  blockCount: "Values",
+  blockMeanSquare: "mean square",
+  blockCaption: "The same value in all five",
+  noteBatch:
+    "The set reaches through the whole batch, so this value depends on the other items, and a smaller batch has a smaller set: try 1 and 2. After training there may be no batch; BatchNorm then takes averages that it kept while training.",
+  noteBatchOne:
+    "With one item, BatchNorm has only the positions of one channel left: the set of InstanceNorm, and the same numbers. From so few values mean and variance are rough estimates. The other four are as before: they never look at another item.",
+  noteLayer:
+    "All channels and positions of one item, as in the documents: the other items make no difference, so neither does the size of the batch. In transformers a position is a word and has a mean of its own, over its channels alone: tick the box.",
+  noteLayerPosition:
+    "As in transformers: each position (a word) by itself, over its channels alone. Neither the batch nor the length of the text makes a difference.",
+  noteInstance:
+    "One channel of one item by itself, over its positions. Whatever the mean and spread of that channel said about the item, a picture’s contrast for one, is gone: that is what style transfer wants.",
+  noteGroup:
+    "Some of the channels of one item: between LayerNorm, which is one group, and InstanceNorm, which is as many groups as channels.",
+  noteGroupOne:
+    "One group has all channels: the same set as LayerNorm’s over channels and positions, and the same numbers.",
+  noteGroupAll: "As many groups as channels: the same set as InstanceNorm’s, and the same numbers.",
+  noteRms:
+    "The same set as LayerNorm’s, but no mean is subtracted: each value is divided by the root of the mean square.",
+
+  conditionalTitle: "Conditional LayerNorm",
+  conditionalText:
+    "Here scale and shift are not the same for every input: they come from a condition, such as the time step of a diffusion model or the class of the picture it is to draw. A network learns the map from condition to scale and shift. Here the condition is one number <i>c</i>, the map is fixed, and the vector is your <b>x</b><sub>1</sub>.",
+  condition: "condition",
+  conditionText:
+    "The map treats features differently: as <i>c</i> grows, the first is stretched, the second shrinks, the third is shifted, and the fourth is stretched and shifted. The outline is the plain normalized value.",
+  conditionZero:
+    "With <i>c</i> = 0, scale and shift are 0 and the 1 in the formula leaves the plain normalized values: many models start their training there.",
+  conditionalBefore: "before: x",
+  conditionalAfter: "after: y",
+  conditionalLabel: "After, with condition {c}: {output}. Normalized alone: {normalized}.",
+
   epsTitle: "What ε does",
   epsText:
     "ε counts where it is not small beside the variance. The curves show the standard deviation that is left after normalizing; move ε and watch. With ε 0 only a constant vector is special.",

@@ -1,5 +1,5 @@
 /**
- * What the machine allows: copying the bytes of x inside wasm memory.
+ * What the machine allows: copying the bytes of the inputs inside wasm memory.
  *
  * The package's memory is not public, so these have one of their own, laid out as the package lays out resident tensors:
  * x and y start on cache lines, and their addresses differ by one line modulo a page. Offsets that agree modulo a page
@@ -7,6 +7,7 @@
  */
 
 import { copyModule } from "../copy_module.js";
+import { inputsOf } from "./contender.js";
 
 /** @typedef {import("./contender.js").Contender} Contender */
 /** @typedef {import("./contender.js").Task} Task */
@@ -16,10 +17,13 @@ const PAGE = 4096;
 const WASM_PAGE = 65_536;
 
 /** @param {Task} task @param {"copy" | "simd_copy"} name */
-async function prepare({ x }, name) {
+async function prepare(task, name) {
+  const inputs = inputsOf(task);
+  const length = inputs[0].byteLength;
+  const bytes = inputs.length * length;
   const source = LINE;
-  const target = Math.ceil((source + x.byteLength) / PAGE) * PAGE + 2 * LINE;
-  const initial = Math.ceil((target + x.byteLength) / WASM_PAGE);
+  const target = Math.ceil((source + bytes) / PAGE) * PAGE + 2 * LINE;
+  const initial = Math.ceil((target + bytes) / WASM_PAGE);
   const memory = new WebAssembly.Memory({ initial });
   const instance = await WebAssembly.instantiate(await WebAssembly.compile(copyModule()), {
     bench: { memory },
@@ -27,10 +31,14 @@ async function prepare({ x }, name) {
   const copy = /** @type {(target: number, source: number, bytes: number) => void} */ (
     instance.exports[name]
   );
-  new Float32Array(memory.buffer, source, x.length).set(x);
+  const Stored = task.dtype === "float32" ? Float32Array : Uint16Array;
+  inputs.forEach((input, i) => {
+    new Stored(memory.buffer, source + i * length, input.length).set(input);
+  });
   return {
-    run: () => copy(target, source, x.byteLength),
-    read: () => new Float32Array(memory.buffer, target, x.length),
+    run: () => copy(target, source, bytes),
+    read: () =>
+      inputs.map((input, i) => new Stored(memory.buffer, target + i * length, input.length)),
   };
 }
 

@@ -1,6 +1,9 @@
 /** jax-js on its wasm device: nn.standardize and an affine part under jit; its RMS norm is composed in the same way. */
 
+import { geometryOf, isRms } from "../geometry.js";
+
 /** @typedef {import("./contender.js").Contender} Contender */
+/** @typedef {import("./contender.js").Task} Task */
 
 /** @type {Promise<any> | undefined} */
 let loading;
@@ -18,6 +21,32 @@ function load() {
   return loading;
 }
 
+/**
+ * An argument is consumed where it is used without `.ref`.
+ * @param {any} jax
+ * @param {Task} task
+ * @returns {(args: any) => any[]} from the inputs and the parameters by their names
+ */
+function composed({ nn, numpy: np }, task) {
+  const { operation, eps, options } = task;
+  const { axes } = geometryOf(task);
+  return ({ x, residual, weight, bias, scale, shift, runningMean, runningVar }) => {
+    const sum = residual ? x.add(residual) : x;
+    let y;
+    if (runningMean) y = sum.sub(runningMean).div(np.sqrt(runningVar.add(eps)));
+    else if (isRms(operation)) {
+      const meanSquare = np.square(sum.ref).mean(axes, { keepdims: true });
+      y = (residual ? sum.ref : sum).div(np.sqrt(meanSquare.add(eps)));
+    } else y = nn.standardize(sum, axes, { epsilon: eps });
+    if (weight) y = y.mul(weight);
+    if (bias) y = y.add(bias);
+    if (scale) y = y.mul(scale.add(1));
+    if (shift) y = y.add(shift);
+    if (options.activation === "silu") y = nn.silu(y);
+    return residual ? [y, sum] : [y];
+  };
+}
+
 /** @type {Contender} */
 export const jaxJs = {
   id: "jax-js",
@@ -28,35 +57,35 @@ export const jaxJs = {
   packages: ["@jax-js/jax"],
   async: true,
   column: "jax-js",
-  async prepare({ operation, rows, features, eps, x, weight, bias }) {
-    const { jit, nn, numpy: np } = await load();
-    const input = np.array(x).reshape([rows, features]);
-    const w = np.array(weight);
-    const b = bias === null ? null : np.array(bias);
-    // An argument is consumed where it is used without `.ref`.
-    const layerNorm = jit((/** @type {any} */ x, /** @type {any} */ w, /** @type {any} */ b) =>
-      nn.standardize(x, -1, { epsilon: eps }).mul(w).add(b),
-    );
-    const rmsNorm = jit((/** @type {any} */ x, /** @type {any} */ w) => {
-      const meanSquare = np.square(x.ref).mean(-1, { keepdims: true });
-      return x.div(np.sqrt(meanSquare.add(eps))).mul(w);
-    });
-    const call =
-      operation === "layerNorm"
-        ? () => layerNorm(input.ref, w.ref, b.ref)
-        : () => rmsNorm(input.ref, w.ref);
-    /** @type {any} */
-    let last = null;
+  async prepare(task) {
+    const jax = await load();
+    const { jit, numpy: np } = jax;
+    const { dtype, options, x, residual, values } = task;
+    const { view, channels, items } = geometryOf(task);
+    /** @param {Float32Array} data @param {number[]} shape */
+    const stored = (data, shape) => np.array(data).astype(dtype).reshape(shape);
+    /** @type {Record<string, any>} */
+    const held = { x: stored(x, view) };
+    if (residual) held.residual = stored(residual, view);
+    for (const [name, data] of Object.entries(values)) {
+      if (name.startsWith("running") && options.training) continue;
+      const shape = name === "scale" || name === "shift" ? items : channels;
+      held[name] = stored(data, shape);
+    }
+    const call = jit(composed(jax, task));
+    /** @type {any[]} */
+    let last = [];
     return {
       async run() {
-        last?.dispose();
-        last = call();
-        await last.blockUntilReady();
+        for (const array of last) array.dispose();
+        last = call(Object.fromEntries(Object.entries(held).map(([name, { ref }]) => [name, ref])));
+        for (const array of last) await array.blockUntilReady();
         return last;
       },
-      read: (y) => y.ref.data(),
+      read: (outputs) =>
+        Promise.all(outputs.map((/** @type {any} */ y) => y.ref.astype("float32").data())),
       dispose() {
-        for (const array of [last, input, w, b]) array?.dispose();
+        for (const array of [...last, ...Object.values(held)]) array.dispose();
       },
     };
   },

@@ -1,22 +1,88 @@
 /** This package: typed arrays in and out, and resident tensors with a plan. */
 
+import { geometryOf } from "../geometry.js";
+import { inputsOf } from "./contender.js";
+
 /** @typedef {import("./contender.js").Contender} Contender */
+/** @typedef {import("./contender.js").Prepared} Prepared */
 /** @typedef {import("./contender.js").Task} Task */
 
-/** @returns {Promise<typeof import("../../../dist/index.js")>} */
+/** @returns {Promise<any>} by any, since the operations are called by their names */
 const load = () => import("../../../dist/index.js");
 
 /**
  * @param {Task} task
- * @returns {Promise<(x: Float32Array, options: object) => Float32Array>}
+ * @returns {{ name: string, data: Float32Array, dims: number[] }[]}
  */
-async function loadNorm({ operation }) {
-  return /** @type {any} */ ((await load())[operation]);
+function parametersOf(task) {
+  const { items } = geometryOf(task);
+  return Object.entries(task.values).map(([name, data]) => {
+    const perItem = name === "scale" || name === "shift";
+    return { name, data, dims: perItem ? items.filter((length) => length > 1) : [data.length] };
+  });
 }
 
-/** @param {Task} task */
-function optionsOf({ rows, features, weight, bias, eps }) {
-  return { shape: [rows, features], weight, bias, eps };
+/**
+ * @param {Task} task
+ * @param {boolean} reuse the arrays that results are written to
+ * @returns {Promise<Prepared & { x: Float32Array | Uint16Array, out: Float32Array | Uint16Array | undefined }>}
+ */
+export async function prepareArrays(task, reuse) {
+  const { operation, dims, dtype, options, eps } = task;
+  const norm = (await load())[operation];
+  const [x, residual] = inputsOf(task);
+  const isFlat = dtype === "float32";
+  const others = residual ? [{ data: residual, dims }] : [];
+  const input = isFlat ? x : { data: x, dims, type: dtype };
+  /** @type {Record<string, any>} */
+  const all = { ...options, eps, ...(isFlat && { shape: dims }) };
+  for (const { name, data, dims } of parametersOf(task)) {
+    const [stored] = inputsOf({ ...task, x: data, residual: null });
+    // The running statistics are the caller's to keep: they are updated in place.
+    if (name.startsWith("running")) all[name] = data.slice();
+    else all[name] = isFlat && dims.length === 1 ? data : { data: stored, dims, type: dtype };
+  }
+  if (reuse) {
+    all.out = x.slice();
+    if (residual) all.sumOut = x.slice();
+  }
+  return {
+    run: residual ? () => norm(x, others[0], all) : () => norm(input, all),
+    read: (y) => (residual ? [y.output, y.sum] : [y.data ?? y]),
+    x,
+    out: all.out,
+  };
+}
+
+/**
+ * @param {Task} task
+ * @returns {Promise<Prepared & { x: any, out: any }>} x and out are resident tensors
+ */
+export async function preparePlan(task) {
+  const { plan, tensor, zeros } = await load();
+  const { operation, dims, dtype, options, eps } = task;
+  const inputs = [task.x, task.residual].flatMap((values) =>
+    values ? [tensor(values, dims, dtype)] : [],
+  );
+  const out = zeros(dims, dtype);
+  const sums = task.residual ? { sumOut: zeros(dims, dtype) } : {};
+  const parameters = Object.fromEntries(
+    parametersOf(task).map(({ name, data, dims }) => [
+      name,
+      name.startsWith("running") ? tensor(data, dims) : tensor(data, dims, dtype),
+    ]),
+  );
+  const step = plan(operation, ...inputs, { ...options, eps, ...parameters, out, ...sums });
+  const held = [...inputs, ...Object.values({ ...parameters, ...sums }), out];
+  return {
+    run: () => step.run(),
+    read: () => [out, ...Object.values(sums)].map(({ data }) => data),
+    dispose() {
+      for (const one of [step, ...held]) one.dispose();
+    },
+    x: inputs[0],
+    out,
+  };
 }
 
 /** @type {Contender} */
@@ -25,38 +91,17 @@ export const layernormPlan = {
   name: "layernorm, plan",
   detail: "resident tensors, plan.run()",
   kind: "package",
-  async prepare(task) {
-    const { plan, tensor, zeros } = await load();
-    const { operation, rows, features, weight, bias, eps } = task;
-    const x = tensor(task.x, [rows, features]);
-    const out = zeros([rows, features]);
-    const parameters = [weight, bias].map((parameter) => (parameter ? tensor(parameter) : null));
-    const [w, b] = parameters;
-    const step = plan(operation, x, { weight: w, bias: b, eps, out });
-    return {
-      run: () => step.run(),
-      read: () => /** @type {Float32Array} */ (out.data),
-      dispose() {
-        step.dispose();
-        for (const held of [x, out, ...parameters]) held?.dispose();
-      },
-    };
-  },
+  prepare: preparePlan,
 };
 
 /** @type {Contender} */
 export const layernormOut = {
   id: "out",
   name: "layernorm, typed arrays with out",
-  detail: "Float32Array in, a reused Float32Array out",
+  detail: "Float32Array in, a reused Float32Array out (16-bit types: tensors of bits)",
   kind: "package",
   column: "layernorm",
-  async prepare(task) {
-    const norm = await loadNorm(task);
-    const { x } = task;
-    const options = { ...optionsOf(task), out: new Float32Array(x.length) };
-    return { run: () => norm(x, options), read: (y) => y };
-  },
+  prepare: (task) => prepareArrays(task, true),
 };
 
 /** @type {Contender} */
@@ -65,10 +110,15 @@ export const layernormNew = {
   name: "layernorm, typed arrays",
   detail: "Float32Array in, a new Float32Array out",
   kind: "package",
-  async prepare(task) {
-    const norm = await loadNorm(task);
-    const { x } = task;
-    const options = optionsOf(task);
-    return { run: () => norm(x, options), read: (y) => y };
-  },
+  prepare: (task) => prepareArrays(task, false),
+};
+
+/** @type {Contender} */
+export const layernormPlan32 = {
+  id: "plan-float32",
+  name: "layernorm, plan on float32",
+  detail: "the same values in float32 where x has 16 bits (its GB/s, too, are of the 16-bit bytes)",
+  kind: "package",
+  applies: ({ dtype }) => dtype !== "float32",
+  prepare: (task) => preparePlan({ ...task, dtype: "float32" }),
 };

@@ -1,7 +1,7 @@
-/** onnxruntime on one thread: a model of one node, its session made once, the input tensor reused. */
+/** onnxruntime on one thread: a model of its operators for the task, its session made once, the input tensor reused. */
 
-import { normModel } from "../onnx.js";
-import { inBrowser } from "./contender.js";
+import { normModel } from "../onnx_norms.js";
+import { inBrowser, inputsOf } from "./contender.js";
 
 /** @typedef {import("./contender.js").Contender} Contender */
 /** @typedef {import("./contender.js").Task} Task */
@@ -13,11 +13,11 @@ import { inBrowser } from "./contender.js";
  */
 async function prepare(ort, task, options) {
   const session = await ort.InferenceSession.create(normModel(task), options);
-  const input = new ort.Tensor("float32", task.x, [task.rows, task.features]);
-  const feeds = { x: input };
+  const [x, residual] = inputsOf(task).map((data) => new ort.Tensor(task.dtype, data, task.dims));
+  const feeds = residual ? { x, residual } : { x };
   return {
     run: () => session.run(feeds),
-    read: (/** @type {any} */ { y }) => y.data,
+    read: (/** @type {any} */ { y, sum }) => (sum ? [y.data, sum.data] : [y.data]),
     dispose: () => session.release(),
   };
 }

@@ -1,66 +1,84 @@
-/** The loop that one writes without a library: float32 in and out, float64 between, as numbers in JavaScript are. */
+/** The plain loops on a task. */
+
+import { geometryOf, productOf } from "../geometry.js";
+import { makeTask } from "../tasks.js";
+import { inputsOf } from "./contender.js";
+import * as loops from "./plain_loops.js";
 
 /** @typedef {import("./contender.js").Contender} Contender */
+/** @typedef {import("./contender.js").Spec} Spec */
+/** @typedef {import("./contender.js").Task} Task */
 
-/**
- * @param {Float32Array} x
- * @param {Float32Array} y
- * @param {{ rows: number, features: number, weight: Float32Array, bias: Float32Array, eps: number }} options
- */
-function layerNorm(x, y, { rows, features, weight, bias, eps }) {
-  for (let row = 0; row < rows; row++) {
-    const begin = row * features;
-    let sum = 0;
-    for (let j = 0; j < features; j++) sum += x[begin + j];
-    const mean = sum / features;
-    let squares = 0;
-    for (let j = 0; j < features; j++) {
-      const difference = x[begin + j] - mean;
-      squares += difference * difference;
-    }
-    const rstd = 1 / Math.sqrt(squares / features + eps);
-    for (let j = 0; j < features; j++) {
-      y[begin + j] = (x[begin + j] - mean) * rstd * weight[j] + bias[j];
-    }
+/** @param {Spec} spec @returns {loops.Loop} */
+function loopOf({ operation, dtype, options, parameters }) {
+  const { layout, axes, activation, training } = options;
+  switch (operation) {
+    case "groupNorm":
+      return layout === "channels_last" ? loops.groupNormLast : loops.groupNorm;
+    case "instanceNorm":
+      return loops.groupNorm;
+    case "batchNorm":
+      return training ? loops.batchNormTraining : loops.batchNorm;
+    case "layerNorm":
+      if (axes) return loops.layerNormChannels;
+      if (dtype !== "float32") return loops.layerNorm16;
+      if (parameters.includes("scale")) return loops.adaptiveLayerNorm;
+      return activation ? loops.layerNormSilu : loops.layerNorm;
+    case "rmsNorm":
+      return loops.rmsNorm;
+    case "addRmsNorm":
+      return loops.addRmsNorm;
   }
-  return y;
 }
 
-/**
- * @param {Float32Array} x
- * @param {Float32Array} y
- * @param {{ rows: number, features: number, weight: Float32Array, eps: number }} options
- */
-function rmsNorm(x, y, { rows, features, weight, eps }) {
-  for (let row = 0; row < rows; row++) {
-    const begin = row * features;
-    let squares = 0;
-    for (let j = 0; j < features; j++) squares += x[begin + j] * x[begin + j];
-    const rstd = 1 / Math.sqrt(squares / features + eps);
-    for (let j = 0; j < features; j++) y[begin + j] = x[begin + j] * rstd * weight[j];
-  }
-  return y;
+/** @param {Task} task @returns {loops.Arguments} */
+function argumentsOf(task) {
+  const { operation, dims, dtype, options, eps, values } = task;
+  const channels = productOf(geometryOf(task).channels) || 1;
+  const features = dims[dims.length - 1];
+  const { runningMean, runningVar } = values;
+  return {
+    items: dims[0],
+    channels,
+    positions: productOf(dims) / dims[0] / channels,
+    groups: operation === "instanceNorm" ? channels : (options.numGroups ?? 1),
+    rows: productOf(dims) / features,
+    features,
+    eps,
+    dtype,
+    activation: options.activation,
+    ...values,
+    // Updated in place.
+    runningMean: runningMean?.slice(),
+    runningVar: runningVar?.slice(),
+  };
 }
 
-/** @type {Record<import("./contender.js").Task["operation"], (x: Float32Array, y: Float32Array, options: any) => () => Float32Array>} */
-const runners = {
-  layerNorm: (x, y, options) => () => layerNorm(x, y, options),
-  rmsNorm: (x, y, options) => () => rmsNorm(x, y, options),
-};
+/** @param {Task} task @returns {() => (Float32Array | Uint16Array)[]} */
+function runnerOf(task) {
+  const loop = loopOf(task);
+  const inputs = inputsOf(task);
+  const outputs = inputs.map((input) => input.slice());
+  const all = argumentsOf(task);
+  return () => {
+    loop(inputs, outputs, all);
+    return outputs;
+  };
+}
 
 /**
  * While there is one closure of a runner, V8 builds its shape into the code, which makes one row half again as fast; a
  * program's calls do not have that. Closures for two other shapes end it.
+ * @param {Spec} spec
  */
-function exercise() {
-  for (const rows of [2, 3]) {
-    const row = new Float32Array(64).fill(0.5);
-    const x = new Float32Array(rows * row.length).fill(0.5);
-    const options = { rows, features: row.length, eps: 1, weight: row, bias: row };
-    for (const runner of Object.values(runners)) {
-      const run = runner(x, new Float32Array(x.length), options);
-      for (let i = 0; i < 100; i++) run();
-    }
+function exercise(spec) {
+  for (const items of [2, 3]) {
+    const dims = spec.dims.map((length, axis) =>
+      axis === 0 ? items : Math.min(length, axis === spec.dims.length - 1 ? 64 : 16),
+    );
+    const options = { ...spec.options, ...(spec.options.numGroups && { numGroups: 4 }) };
+    const run = runnerOf(makeTask({ ...spec, dims, options }, 1));
+    for (let i = 0; i < 100; i++) run();
   }
 }
 
@@ -71,8 +89,8 @@ export const plainJs = {
   detail: "two passes in float64, a reused Float32Array out",
   kind: "baseline",
   column: "plain JavaScript loop",
-  async prepare({ operation, x, ...options }) {
-    exercise();
-    return { run: runners[operation](x, new Float32Array(x.length), options), read: (y) => y };
+  async prepare(task) {
+    exercise(task);
+    return { run: runnerOf(task), read: (outputs) => outputs };
   },
 };

@@ -1,8 +1,11 @@
 /** TensorFlow.js on its wasm backend, one thread: its layer, and the operations that a norm is composed of. */
 
-import { assetUrl, inBrowser, namesOf } from "./contender.js";
+import { geometryOf, isRms } from "../geometry.js";
+import { isMatrix } from "../tasks.js";
+import { assetUrl, inBrowser, namesOf, transposed } from "./contender.js";
 
 /** @typedef {import("./contender.js").Contender} Contender */
+/** @typedef {import("./contender.js").Task} Task */
 
 /** @type {Promise<{ tf: any, layers: any }> | undefined} */
 let loading;
@@ -21,11 +24,13 @@ function load() {
   return loading;
 }
 
-/** The data are copied out, as every user of the result has to. @param {any} y */
-function finished(y) {
-  const data = y.dataSync();
-  y.dispose();
-  return data;
+/** The data are copied out, as every user of the result has to. @param {any[]} tensors */
+function finished(tensors) {
+  return tensors.map((tensor) => {
+    const data = tensor.dataSync();
+    tensor.dispose();
+    return data;
+  });
 }
 
 /** @type {Contender} */
@@ -36,16 +41,17 @@ export const tfjsLayer = {
   kind: "peer",
   packages: ["@tensorflow/tfjs-layers", "@tensorflow/tfjs-core", "@tensorflow/tfjs-backend-wasm"],
   column: "TensorFlow.js, layer",
-  async prepare({ operation, rows, features, eps, x, weight, bias }) {
+  applies: isMatrix,
+  async prepare({ operation, dims, eps, x, values: { weight, bias } }) {
     if (operation === "rmsNorm") throw new Error("no such layer");
     const { tf, layers } = await load();
-    const input = tf.tensor2d(x, [rows, features]);
+    const input = tf.tensor2d(x, dims);
     const layer = layers.layerNormalization({ axis: -1, epsilon: eps });
-    layer.build([rows, features]);
+    layer.build(dims);
     tf.tidy(() => layer.setWeights([tf.tensor1d(weight), tf.tensor1d(bias)]));
     return {
-      run: () => finished(layer.apply(input)),
-      read: (y) => y,
+      run: () => finished([layer.apply(input)]),
+      read: (outputs) => outputs,
       dispose() {
         // Not layer.dispose(): that wants a layer which is part of a model.
         for (const held of [...layer.weights, input]) held.dispose();
@@ -54,35 +60,84 @@ export const tfjsLayer = {
   },
 };
 
+/**
+ * @param {any} tf
+ * @param {Task} task
+ * @param {Record<string, any>} held tensors: the inputs, and the parameters by their names
+ */
+function composed(tf, task, { x, residual, weight, bias, scale, shift }) {
+  const { axes } = geometryOf(task);
+  const sum = residual ? tf.add(x, residual) : x;
+  let y;
+  if (isRms(task.operation)) {
+    const meanSquare = tf.mean(tf.square(sum), axes, true);
+    y = tf.mul(sum, tf.rsqrt(tf.add(meanSquare, task.eps)));
+  } else {
+    const { mean, variance } = tf.moments(sum, axes, true);
+    y = tf.mul(tf.sub(sum, mean), tf.rsqrt(tf.add(variance, task.eps)));
+  }
+  if (weight) y = tf.mul(y, weight);
+  if (bias) y = tf.add(y, bias);
+  if (scale) y = tf.mul(y, tf.add(scale, 1));
+  if (shift) y = tf.add(y, shift);
+  if (task.options.activation === "silu") y = tf.mul(y, tf.sigmoid(y));
+  return residual ? [y, sum] : [y];
+}
+
+/**
+ * tf.batchNorm, on data with the channels last: it knows no other.
+ * @param {any} tf
+ * @param {Task} task
+ */
+function prepareBatchNorm(tf, task) {
+  const { view, channels } = geometryOf(task);
+  const [items, count, positions] = view;
+  const input = tf.tensor(transposed(task.x, view), [items, positions, count]);
+  const { weight, bias, runningMean, runningVar } = Object.fromEntries(
+    Object.entries(task.values).map(([name, data]) => [name, tf.tensor1d(data)]),
+  );
+  const inference = () => tf.batchNorm(input, runningMean, runningVar, bias, weight, task.eps);
+  const training = () => {
+    const { mean, variance } = tf.moments(input, [0, 1]);
+    return tf.batchNorm(input, mean, variance, bias, weight, task.eps);
+  };
+  const compute = task.options.training ? training : inference;
+  return {
+    run: () => finished([tf.tidy(compute)]),
+    read: (/** @type {Float32Array[]} */ [y]) => [transposed(y, [items, positions, channels[0]])],
+    dispose() {
+      for (const tensor of [input, weight, bias, runningMean, runningVar]) tensor.dispose();
+    },
+  };
+}
+
 /** @type {Contender} */
 export const tfjsOps = {
   id: "tfjs-ops",
   name: "TensorFlow.js, operations",
   detail:
-    "wasm, 1 thread: moments or square and mean, rsqrt, mul, add on a resident tensor, then dataSync",
+    "wasm, 1 thread: moments or square and mean, rsqrt, mul, add, sigmoid, or batchNorm with the channels last, " +
+    "on a resident tensor, then dataSync",
   kind: "peer",
   packages: ["@tensorflow/tfjs-core", "@tensorflow/tfjs-backend-wasm"],
   column: "TensorFlow.js, operations",
-  async prepare({ operation, rows, features, eps, x, weight, bias }) {
+  async prepare(task) {
+    const { operation, dtype, x, residual, values } = task;
     const { tf } = await load();
-    const input = tf.tensor2d(x, [rows, features]);
-    const w = tf.tensor1d(weight);
-    const b = bias === null ? null : tf.tensor1d(bias);
-    const layerNorm = () => {
-      const { mean, variance } = tf.moments(input, -1, true);
-      const normalized = tf.mul(tf.sub(input, mean), tf.rsqrt(tf.add(variance, eps)));
-      return tf.add(tf.mul(normalized, w), b);
-    };
-    const rmsNorm = () => {
-      const meanSquare = tf.mean(tf.square(input), -1, true);
-      return tf.mul(tf.mul(input, tf.rsqrt(tf.add(meanSquare, eps))), w);
-    };
-    const compute = operation === "layerNorm" ? layerNorm : rmsNorm;
+    if (operation === "batchNorm") return prepareBatchNorm(tf, task);
+    const { view, channels, items } = geometryOf(task);
+    /** @type {Record<string, any>} */
+    const held = { x: tf.tensor(x, view, dtype) };
+    if (residual) held.residual = tf.tensor(residual, view, dtype);
+    for (const [name, data] of Object.entries(values)) {
+      const shape = name === "scale" || name === "shift" ? items : channels;
+      held[name] = tf.tensor(data, shape, dtype);
+    }
     return {
-      run: () => finished(tf.tidy(compute)),
-      read: (y) => y,
+      run: () => finished(tf.tidy(() => composed(tf, task, held))),
+      read: (outputs) => outputs,
       dispose() {
-        for (const tensor of [input, w, b]) tensor?.dispose();
+        for (const tensor of Object.values(held)) tensor.dispose();
       },
     };
   },

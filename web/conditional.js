@@ -1,0 +1,112 @@
+// Conditional LayerNorm: scale and shift come from a condition, which the visitor moves.
+
+import { layerNorm } from "layernorm";
+import { currentLanguage, t } from "./i18n.js";
+import { leading, number, operand, piece, vector } from "./math.js";
+import { show, showTyped, showVector, toText, typedVectorText, vectorText } from "./numbers.js";
+import { around, bars } from "./plot.js";
+import { entry, line, list } from "./steps.js";
+import { pictureWidth } from "./views.js";
+
+/** The map from the condition: a model learns it, here it is fixed. Longer vectors have it over again. */
+const SCALE_OF_C = [1, -1, 0, 1];
+const SHIFT_OF_C = [0, 0, 2, -1];
+
+/**
+ * @param {readonly number[]} x
+ * @param {number} c
+ * @param {number} eps
+ */
+function conditional(x, c, eps) {
+  const over = (/** @type {number[]} */ map) => x.map((_, i) => map[i % map.length]);
+  const [scaleOfC, shiftOfC] = [over(SCALE_OF_C), over(SHIFT_OF_C)];
+  const [scale, shift] = [scaleOfC, shiftOfC].map((map) => map.map((value) => value * c));
+  const input = Float64Array.from(x);
+  const parameters = { scale: Float64Array.from(scale), shift: Float64Array.from(shift) };
+  return {
+    scaleOfC,
+    shiftOfC,
+    scale,
+    shift,
+    normalized: [...layerNorm(input, { eps })],
+    output: [...layerNorm(input, { ...parameters, eps })],
+  };
+}
+
+/**
+ * @param {readonly number[]} x
+ * @param {number} c
+ * @param {number} eps
+ */
+export function renderConditional(x, c, eps) {
+  const language = currentLanguage();
+  const { scaleOfC, shiftOfC, scale, shift, normalized, output } = conditional(x, c, eps);
+  const typed = (/** @type {number} */ value) => showTyped(value, language);
+  const shownC = typed(c);
+  const slider = /** @type {HTMLInputElement} */ (element("condition"));
+  slider.value = String(c);
+  slider.setAttribute("aria-valuetext", toText(shownC));
+  element("condition-value").textContent = toText(shownC);
+
+  const map = (
+    /** @type {"scaleLead" | "shiftLead"} */ lead,
+    /** @type {number[]} */ of,
+    /** @type {number[]} */ values,
+    /** @type {string} */ result,
+  ) => {
+    const from = vector(
+      piece(lead, { c: number(shownC), factor: operand(shownC) }),
+      of.map(typed),
+      language,
+    );
+    return line(`${from} ${vector(leading("="), showVector(values, language), language)}`, result);
+  };
+  const [shownNormalized, shownOutput] = [
+    showVector(normalized, language),
+    showVector(output, language),
+  ];
+  const entries = output.map((_, i) => {
+    const slots = {
+      normalized: operand(shownNormalized[i]),
+      scale: operand(show(scale[i], language)),
+      shift: operand(show(shift[i], language)),
+    };
+    return entry(piece("conditional", slots), shownOutput[i]);
+  });
+  const isRounded = shownOutput.some(({ exact }) => !exact);
+  element("conditional-working").innerHTML = [
+    map("scaleLead", scaleOfC, scale, "scale"),
+    map("shiftLead", shiftOfC, shift, "shift"),
+    list(entries),
+    line(vector(piece(isRounded ? "outputAbout" : "output"), shownOutput, language), "output"),
+  ].join("");
+  element("condition-note").innerHTML = c === 0 ? t("conditionZero") : t("conditionText");
+  const width = pictureWidth(2);
+  const before = t("conditionalBefore");
+  element("conditional-plots").innerHTML = [
+    {
+      name: before,
+      label: `${before}: ${typedVectorText(x, language)}`,
+      values: x,
+      range: around([...x, 0]),
+    },
+    {
+      name: t("conditionalAfter"),
+      label: t("conditionalLabel", {
+        c: toText(shownC),
+        normalized: vectorText(normalized, language),
+        output: vectorText(output, language),
+      }),
+      values: output,
+      outlines: normalized,
+      range: around([...normalized, ...output, 0]),
+    },
+  ]
+    .map((options) => `<figure>${bars({ ...options, width })}</figure>`)
+    .join("");
+}
+
+/** @param {string} id */
+function element(id) {
+  return /** @type {HTMLElement} */ (document.getElementById(id));
+}
