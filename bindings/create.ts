@@ -1,16 +1,9 @@
 // Making resident tensors from values of the caller's.
-import { count, type Dims, readDims, show } from "./dims.js";
+import { type Dims, readDims, requireSize } from "./dims.js";
 import { DTYPES, isBits } from "./dtypes.js";
-import { wrongValue } from "./errors.js";
 import { backendFor, type Inlined } from "./instance.js";
-import {
-  flatOperand,
-  type Operand,
-  readDType,
-  readOperand,
-  residentOperand,
-  settle,
-} from "./operands.js";
+import { flatOperand, type Operand, readOperand, residentOperand, settle } from "./operands.js";
+import { readDType } from "./option_readers.js";
 import { allocateTensor, type Tensor } from "./tensor.js";
 import type { DType } from "./types.js";
 import type { WasmBackend } from "./wasm_backend.js";
@@ -39,10 +32,7 @@ export function tensor(
   const own = source.kind === "nested" ? "float32" : source.dtype;
   settle("tensor", "data", source);
   const dims = given ?? source.dims ?? [source.size];
-  if (count(dims) !== source.size) {
-    const expected = `${count(dims)} elements for shape ${show(dims)}`;
-    throw wrongValue("tensor", "data", expected, `${source.size}`);
-  }
+  requireSize("tensor", "data", dims, source.size);
   return copyToTensor("tensor", backendFor(inlined), source, dims, type ?? own) as Tensor<never>;
 }
 

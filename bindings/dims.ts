@@ -44,6 +44,12 @@ export function checkDims(where: string, name: string, dims: number[]): number[]
   return dims;
 }
 
+/** Throws unless dimensions hold `size` elements. */
+export function requireSize(where: string, name: string, dims: Dims, size: number): void {
+  if (count(dims) === size) return;
+  throw wrongValue(where, name, `${count(dims)} elements for shape ${show(dims)}`, `${size}`);
+}
+
 /** The number of elements over the dimensions from `lead` on; not a safe integer if there are too many. */
 export function count(dims: Dims, lead = 0): number {
   let product = 1;

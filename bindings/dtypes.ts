@@ -44,9 +44,14 @@ const { set, keys } = TypedArray.prototype;
 /** The engine's Float16Array, which older ones lack. */
 const Float16 = (globalThis as { Float16Array?: ArrayType }).Float16Array;
 
+/** The name of a typed array's type; undefined for any other value. */
+export function typedArrayTag(value: unknown): string | undefined {
+  return getTag.call(value);
+}
+
 /** The element type of a value that is a typed array of floats, else undefined. */
 export function dtypeOf(value: unknown): DType | undefined {
-  switch (getTag.call(value)) {
+  switch (typedArrayTag(value)) {
     case "Float32Array":
       return "float32";
     case "Float64Array":
@@ -60,7 +65,7 @@ export function dtypeOf(value: unknown): DType | undefined {
 
 /** Whether a value is an array that holds bits of float16 or bfloat16. */
 export function isBits(value: unknown): value is Uint16Array {
-  return getTag.call(value) === "Uint16Array";
+  return typedArrayTag(value) === "Uint16Array";
 }
 
 /** The number of elements; 0 also for an array that has lost its memory. */
@@ -76,9 +81,8 @@ export function byteOffsetOf(array: OwnArray): number {
   return getByteOffset.call(array);
 }
 
-/** Whether the array's buffer was detached, or resized so that the array lies outside. */
+/** Whether the buffer of an array of length 0 was detached, or resized so that the array lies outside. */
 export function isGone(array: OwnArray): boolean {
-  if (lengthOf(array) !== 0) return false;
   try {
     keys.call(array);
     return false;

@@ -1,4 +1,5 @@
 // Errors have one grammar: `layerNorm: "weight" expected shape [768], got [512]`.
+import { typedArrayTag } from "./dtypes.js";
 
 /** A value of the wrong kind. */
 export function wrongType(where: string, name: string, expected: string, got: string): TypeError {
@@ -19,11 +20,6 @@ function sentence(where: string, name: string, expected: string, got: string): s
   return `${where}: "${name}" expected ${expected}, got ${got}`;
 }
 
-const typedArrayTag = Object.getOwnPropertyDescriptor(
-  Object.getPrototypeOf(Uint8Array.prototype),
-  Symbol.toStringTag,
-)!.get!;
-
 /** A value in a few words. Runs no code of the value's. */
 export function describe(value: unknown): string {
   switch (typeof value) {
@@ -37,7 +33,7 @@ export function describe(value: unknown): string {
     case "object":
       if (value === null) return "null";
       if (Array.isArray(value)) return "an array";
-      return typedArrayTag.call(value) ?? "an object";
+      return typedArrayTag(value) ?? "an object";
     default:
       return Object.is(value, -0) ? "-0" : `${value}`;
   }

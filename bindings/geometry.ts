@@ -1,5 +1,5 @@
 // Which of x's dimensions are normalized together, and which of them parameters have.
-import { count, type Dims, sameDims, show } from "./dims.js";
+import { count, type Dims, requireSize, sameDims, show } from "./dims.js";
 import { describe, wrongType, wrongValue } from "./errors.js";
 
 export class Geometry {
@@ -42,12 +42,7 @@ export type ReadGeometry = (
 ) => Geometry;
 
 /** The normalized dimensions by normalizedShape, axis or axes; the last one without them. */
-export function byAxes(
-  where: string,
-  own: Dims | undefined,
-  size: number,
-  options: GeometryOptions,
-): Geometry {
+export const byAxes: ReadGeometry = (where, own, size, options) => {
   const { normalizedShape, axis, axes } = options;
   if (+(normalizedShape !== undefined) + +(axis !== undefined) + +(axes !== undefined) > 1) {
     throw clash(where, options);
@@ -73,7 +68,7 @@ export function byAxes(
   }
   const channels = checkCount(where, dims, count(dims, lead));
   return new Geometry(dims, lead, NONE, NONE, channels, -1, 0);
-}
+};
 
 /** As byAxes, but for four dimensions all except the channels: ONNX's MeanVarianceNormalization. */
 export const byAxesOrImages: ReadGeometry = (where, own, size, options) => {
@@ -81,54 +76,46 @@ export const byAxesOrImages: ReadGeometry = (where, own, size, options) => {
   return byAxes(where, own, size, isImages ? { ...options, axes: [0, 2, 3] } : options);
 };
 
+/** In each of the N, each channel by itself; or by groups of them, where their number is given. */
+export const byInstances = byChannels((i, channel) => i !== 0 && i !== channel);
+
 /** In each of the N: channels by groups, with all that follows. */
 export const byGroups: ReadGeometry = (where, own, size, options) => {
-  const { numGroups } = options;
-  if (numGroups === undefined) {
+  if (options.numGroups === undefined) {
     throw wrongType(where, "numGroups", "a number of groups", "undefined");
   }
-  return byChannels(where, own, size, options, (i, channel) => i !== 0 && i !== channel, numGroups);
+  return byInstances(where, own, size, options);
 };
 
-/** In each of the N, each channel by itself. */
-export const byInstances: ReadGeometry = (where, own, size, options) =>
-  byChannels(where, own, size, options, (i, channel) => i !== 0 && i !== channel, 0);
-
 /** Each channel by itself, over all of the N. */
-export const byBatch: ReadGeometry = (where, own, size, options) =>
-  byChannels(where, own, size, options, (i, channel) => i !== channel, 0);
+export const byBatch = byChannels((i, channel) => i !== channel);
 
 /** Each position by itself, over the channels near each: no set is normalized together. */
-export const byWindows: ReadGeometry = (where, own, size, options) =>
-  byChannels(where, own, size, options, (i, channel) => i === channel, 0);
+export const byWindows = byChannels((i, channel) => i === channel);
 
-function byChannels(
-  where: string,
-  own: Dims | undefined,
-  size: number,
-  options: GeometryOptions,
-  isReduced: (i: number, channel: number) => boolean,
-  groups: number,
-): Geometry {
-  const dims = own ?? options.shape;
-  if (dims === undefined) {
-    throw wrongType(where, "shape", "the dimensions of a flat x", "undefined");
-  }
-  checkOwnDims(where, dims, own, size, options.shape);
-  if (dims.length < 2) {
-    throw wrongValue(where, "x", "at least two dimensions", `shape ${show(dims)}`);
-  }
-  const channel = options.layout === "channels_last" ? dims.length - 1 : 1;
-  const channels = dims[channel]!;
-  if (groups !== 0 && channels % groups !== 0) {
-    throw wrongValue(where, "numGroups", `a divisor of ${channels} channels`, `${groups}`);
-  }
-  const reduced = dims.map((_, i) => isReduced(i, channel));
-  // Batches and windows may be empty; of the others only the N.
-  if (!reduced[0] && !(reduced[channel] && groups === 0)) {
-    countReduced(where, dims, groups === 0 ? reduced : dims.map((_, i) => i !== 0));
-  }
-  return new Geometry(dims, -1, [channel], reduced, channels, channel, groups);
+function byChannels(isReduced: (i: number, channel: number) => boolean): ReadGeometry {
+  return (where, own, size, options) => {
+    const dims = own ?? options.shape;
+    if (dims === undefined) {
+      throw wrongType(where, "shape", "the dimensions of a flat x", "undefined");
+    }
+    checkOwnDims(where, dims, own, size, options.shape);
+    if (dims.length < 2) {
+      throw wrongValue(where, "x", "at least two dimensions", `shape ${show(dims)}`);
+    }
+    const channel = options.layout === "channels_last" ? dims.length - 1 : 1;
+    const channels = dims[channel]!;
+    const groups = options.numGroups ?? 0;
+    if (groups !== 0 && channels % groups !== 0) {
+      throw wrongValue(where, "numGroups", `a divisor of ${channels} channels`, `${groups}`);
+    }
+    const reduced = dims.map((_, i) => isReduced(i, channel));
+    // Batches and windows may be empty; of the others only the N.
+    if (!reduced[0] && !(reduced[channel] && groups === 0)) {
+      countReduced(where, dims, groups === 0 ? reduced : dims.map((_, i) => i !== 0));
+    }
+    return new Geometry(dims, -1, [channel], reduced, channels, channel, groups);
+  };
 }
 
 function checkOwnDims(
@@ -141,8 +128,8 @@ function checkOwnDims(
   if (shape === undefined) return;
   if (own !== undefined) {
     if (!sameDims(own, shape)) throw wrongValue(where, "shape", show(own), show(shape));
-  } else if (count(dims) !== size) {
-    throw wrongValue(where, "x", `${count(dims)} elements for shape ${show(dims)}`, `${size}`);
+  } else {
+    requireSize(where, "x", dims, size);
   }
 }
 

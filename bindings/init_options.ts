@@ -1,29 +1,34 @@
 // The options of init: reading them, and whether they ask for what is in use.
-import { describe, wrongType, wrongValue } from "./errors.js";
+import { describe, wrongType } from "./errors.js";
+import { readCount, readFlag } from "./option_readers.js";
 import type { InitResult } from "./types.js";
 
 /** What init was asked for. */
 export interface InitRequest {
-  readonly threads: number | undefined;
-  readonly relaxedSimd: boolean | undefined;
-  readonly module: WebAssembly.Module | undefined;
-  readonly url: string | undefined;
-  readonly bytes: ArrayBufferLike | ArrayBufferView | undefined;
+  readonly threads?: number;
+  readonly relaxedSimd?: boolean;
+  readonly module?: WebAssembly.Module;
+  readonly url?: string;
+  readonly bytes?: ArrayBufferLike | ArrayBufferView;
 }
 
 /** Asks for nothing in particular. */
-export const NOTHING: InitRequest = {
-  threads: undefined,
-  relaxedSimd: undefined,
-  module: undefined,
-  url: undefined,
-  bytes: undefined,
+export const NOTHING: InitRequest = {};
+
+type Name = keyof InitRequest;
+
+const READERS: Readonly<Record<Name, (where: string, name: string, value: unknown) => unknown>> = {
+  threads: readCount,
+  relaxedSimd: readFlag,
+  module: readModule,
+  url: readUrl,
+  bytes: readBytes,
 };
 
-const NAMES = Object.keys(NOTHING);
+const NAMES = Object.keys(READERS) as Name[];
 
 export function isNothing(request: InitRequest): boolean {
-  return Object.values(request).every((value) => value === undefined);
+  return Object.keys(request).length === 0;
 }
 
 export function hasSource({ module, url, bytes }: InitRequest): boolean {
@@ -35,32 +40,18 @@ export function readInitOptions(options: unknown): InitRequest {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     throw wrongType("init", "options", "an object", describe(options));
   }
-  const given: Record<string, unknown> = { ...NOTHING, ...options };
-  const unknown = Object.keys(given).find((name) => !NAMES.includes(name));
-  if (unknown !== undefined) {
-    throw wrongType("init", "options", `only ${NAMES.join(", ")}`, describe(unknown));
+  const read: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(options)) {
+    if (!NAMES.includes(name as Name)) {
+      throw wrongType("init", "options", `only ${NAMES.join(", ")}`, describe(name));
+    }
+    if (value !== undefined) read[name] = READERS[name as Name]("init", name, value);
   }
-  const { threads, relaxedSimd, module, url, bytes } = given;
-  if (threads !== undefined && typeof threads !== "number") {
-    throw wrongType("init", "threads", "a number", describe(threads));
-  }
-  if (threads !== undefined && !(Number.isSafeInteger(threads) && threads >= 1)) {
-    throw wrongValue("init", "threads", "an integer >= 1", describe(threads));
-  }
-  if (relaxedSimd !== undefined && typeof relaxedSimd !== "boolean") {
-    throw wrongType("init", "relaxedSimd", "a boolean", describe(relaxedSimd));
-  }
-  if (module !== undefined && !isModule(module)) {
-    throw wrongType("init", "module", "a WebAssembly.Module", describe(module));
-  }
-  if (bytes !== undefined && !isBytes(bytes)) {
-    throw wrongType("init", "bytes", "an ArrayBuffer or a view of one", describe(bytes));
-  }
-  const href = url === undefined ? undefined : hrefOf(url);
-  const request = { threads, relaxedSimd, module, url: href, bytes };
+  const request: InitRequest = read;
+  const { threads, relaxedSimd, module, url, bytes } = request;
   const sources = [module, url, bytes].filter((value) => value !== undefined).length;
   if (sources > 1) throw wrongType("init", "options", "one of module, url, bytes", `${sources}`);
-  if (sources === 1 && (threads !== undefined || relaxedSimd !== undefined)) {
+  if (sources === 1 && (threads ?? relaxedSimd) !== undefined) {
     const expected = "threads and relaxedSimd without module, url and bytes";
     throw wrongType("init", "options", expected, "both");
   }
@@ -69,22 +60,16 @@ export function readInitOptions(options: unknown): InitRequest {
 
 /** A request by what `initSync` is given. */
 export function readInitSource(source: unknown): InitRequest {
-  if (isModule(source)) return { ...NOTHING, module: source };
-  if (isBytes(source)) return { ...NOTHING, bytes: source };
+  if (isModule(source)) return { module: source };
+  if (isBytes(source)) return { bytes: source };
   const expected = "a WebAssembly.Module or its bytes";
   throw wrongType("initSync", "module", expected, describe(source));
 }
 
 /** Whether a request asks for what is in use, or for what those asked who put it into use. */
 export function matches(request: InitRequest, used: InitRequest): boolean {
-  const actual = resultOf(used);
-  return (
-    [undefined, used.threads, actual.threads].includes(request.threads) &&
-    [undefined, used.relaxedSimd, actual.relaxedSimd].includes(request.relaxedSimd) &&
-    [undefined, used.module].includes(request.module) &&
-    [undefined, used.url].includes(request.url) &&
-    [undefined, used.bytes].includes(request.bytes)
-  );
+  const actual: InitRequest = resultOf(used);
+  return NAMES.every((name) => [undefined, used[name], actual[name]].includes(request[name]));
 }
 
 /** What a request leads to. */
@@ -95,10 +80,20 @@ export function resultOf({ threads, relaxedSimd }: InitRequest): InitResult {
   return { threads: 1, relaxedSimd: false, reasons };
 }
 
-function hrefOf(url: unknown): string {
-  const href: unknown = typeof url === "object" && url !== null && "href" in url ? url.href : url;
-  if (typeof href !== "string") throw wrongType("init", "url", "a string or URL", describe(url));
-  return href;
+function readModule(where: string, name: string, value: unknown): WebAssembly.Module {
+  if (isModule(value)) return value;
+  throw wrongType(where, name, "a WebAssembly.Module", describe(value));
+}
+
+function readUrl(where: string, name: string, value: unknown): string {
+  const href = typeof value === "object" && value !== null && "href" in value ? value.href : value;
+  if (typeof href === "string") return href;
+  throw wrongType(where, name, "a string or URL", describe(value));
+}
+
+function readBytes(where: string, name: string, value: unknown): ArrayBufferLike | ArrayBufferView {
+  if (isBytes(value)) return value;
+  throw wrongType(where, name, "an ArrayBuffer or a view of one", describe(value));
 }
 
 // By their tags, since they may come from another realm.

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <new>
 
 namespace layernorm {
@@ -18,15 +17,15 @@ void release(uintptr_t address);
 /// A T on the heap, or null when there is no memory.
 template <class T>
 T* create() {
-  void* memory = std::malloc(sizeof(T));
-  return memory == nullptr ? nullptr : new (memory) T();
+  const uintptr_t address = allocate(sizeof(T));
+  return address == 0 ? nullptr : new (reinterpret_cast<void*>(address)) T();
 }
 
 template <class T>
 void destroy(T* object) {
   if (object == nullptr) return;
   object->~T();
-  std::free(object);
+  release(reinterpret_cast<uintptr_t>(object));
 }
 
 }  // namespace layernorm

@@ -2,9 +2,8 @@
 //
 // `readOperand` reads a caller's value, whose getters may run any code, each of them once. `settle` comes after
 // everything was read: it runs no code of the caller's, and what it found stays true for the rest of the call.
-import { checkDims, count, type Dims, MAX_RANK, readDims, show } from "./dims.js";
+import { checkDims, type Dims, MAX_RANK, readDims, requireSize } from "./dims.js";
 import {
-  DTYPE_NAMES,
   DTYPES,
   dtypeOf,
   type Elements,
@@ -14,7 +13,8 @@ import {
   lengthOf,
   type OwnArray,
 } from "./dtypes.js";
-import { describe, quotedList, wrongType, wrongValue } from "./errors.js";
+import { describe, wrongType, wrongValue } from "./errors.js";
+import { readDType } from "./option_readers.js";
 import { fault, stateOf, type Tensor } from "./tensor.js";
 import type { DType } from "./types.js";
 
@@ -142,15 +142,6 @@ function readTensorLike(where: string, name: string, value: Record<string, unkno
   return new Operand("like", dtype, dims, data as OwnArray, 0, undefined, fields);
 }
 
-/** Reads the name of an element type. */
-export function readDType(where: string, name: string, value: unknown): DType {
-  if (typeof value !== "string") throw wrongType(where, name, "a string", describe(value));
-  if (!(DTYPE_NAMES as string[]).includes(value)) {
-    throw wrongValue(where, name, `one of ${quotedList(DTYPE_NAMES)}`, describe(value));
-  }
-  return value as DType;
-}
-
 function readNested(where: string, name: string, value: readonly unknown[]): Operand {
   const dims: number[] = [];
   const values: number[] = [];
@@ -209,9 +200,7 @@ export function settle(where: string, name: string, operand: Operand): void {
   if (size === 0 && isGone(own)) {
     throw wrongType(where, name, "memory that is there", `a detached ${describe(own)}`);
   }
-  if (dims !== undefined && count(dims) !== size) {
-    throw wrongValue(where, name, `${count(dims)} elements for shape ${show(dims)}`, `${size}`);
-  }
+  if (dims !== undefined) requireSize(where, name, dims, size);
   operand.size = size;
   if (dtype === "float16") operand.array = elementsIn(own, dtype);
 }

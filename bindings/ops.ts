@@ -10,20 +10,19 @@ import {
   byWindows,
   type ReadGeometry,
 } from "./geometry.js";
+import { readDestination, readParameter, readTensor } from "./operands.js";
 import {
   choice,
+  orNone,
   readCount,
-  readDestination,
   readEps,
   readFinite,
   readFlag,
   readFraction,
   readNumber,
   readOrder,
-  readParameter,
   readSize,
   readString,
-  readTensor,
 } from "./option_readers.js";
 import type { Options } from "./options.js";
 import type {
@@ -182,9 +181,9 @@ const epilogue = {
   weightOffset: readFinite,
   scale: readParameter,
   shift: readParameter,
-  activation: choice(["relu", "silu", "gelu", "gelu_tanh", "sigmoid", "tanh"], true),
+  activation: orNone(choice(["relu", "silu", "gelu", "gelu_tanh", "sigmoid", "tanh"])),
 };
-const constants = { eps: readEps, preset: readString };
+const constants = { eps: readEps, preset: orNone(readString) };
 const out = { out: readDestination };
 const output = { ...constants, ...out, returnStats: readFlag };
 const add = { gate: readParameter, sumBias: readParameter, ...output, sumOut: readDestination };

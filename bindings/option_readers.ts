@@ -1,8 +1,7 @@
 // Readers: one function for each kind of option. They check a value by itself; what depends on x comes later.
 import { readDims } from "./dims.js";
+import { DTYPE_NAMES } from "./dtypes.js";
 import { describe, quotedList, wrongType, wrongValue } from "./errors.js";
-
-export { readDestination, readParameter, readTensor } from "./operands.js";
 
 /** Any number. */
 export function readNumber(where: string, name: string, value: unknown): number {
@@ -25,27 +24,32 @@ export const readCount = checked("an integer >= 1", (v) => Number.isSafeInteger(
 export const readFraction = checked("a number from 0 to 1", (v) => v >= 0 && v <= 1);
 export const readOrder = checked("1, 2 or Infinity", (v) => v === 1 || v === 2 || v === Infinity);
 
-/** One of some strings; null for none where that is allowed. */
-export function choice(known: readonly string[], orNull = false) {
-  return (where: string, name: string, value: unknown): string | undefined => {
-    if (orNull && value === null) return undefined;
-    if (typeof value !== "string") throw wrongType(where, name, "a string", describe(value));
-    if (!known.includes(value)) {
-      throw wrongValue(where, name, `one of ${quotedList(known)}`, describe(value));
-    }
-    return value;
+/** Any string. */
+export function readString(where: string, name: string, value: unknown): string {
+  if (typeof value !== "string") throw wrongType(where, name, "a string", describe(value));
+  return value;
+}
+
+/** One of some strings. */
+export function choice<Known extends string>(known: readonly Known[]) {
+  return (where: string, name: string, value: unknown): Known => {
+    const string = readString(where, name, value) as Known;
+    if (known.includes(string)) return string;
+    throw wrongValue(where, name, `one of ${quotedList(known)}`, describe(string));
   };
+}
+
+/** The name of an element type. */
+export const readDType = choice(DTYPE_NAMES);
+
+/** What a reader reads, or null for none. */
+export function orNone<T>(read: (where: string, name: string, value: unknown) => T) {
+  return (where: string, name: string, value: unknown): T | undefined =>
+    value === null ? undefined : read(where, name, value);
 }
 
 export function readFlag(where: string, name: string, value: unknown): boolean {
   if (typeof value !== "boolean") throw wrongType(where, name, "a boolean", describe(value));
-  return value;
-}
-
-/** A string, or null for none. */
-export function readString(where: string, name: string, value: unknown): string | undefined {
-  if (value === null) return undefined;
-  if (typeof value !== "string") throw wrongType(where, name, "a string", describe(value));
   return value;
 }
 

@@ -122,13 +122,8 @@ function broadcastStrides(
   else if (dims === undefined || (g.channel >= 0 && dims.length < 2)) return undefined;
   const shift = g.dims.length - dims.length;
   if (shift < 0 || dims.some((dim, i) => dim !== 1 && dim !== g.dims[shift + i])) return undefined;
-  const strides = new Array<number>(g.dims.length).fill(0);
-  let stride = 1;
-  for (let i = dims.length - 1; i >= 0; i--) {
-    if (dims[i] !== 1) strides[shift + i] = stride;
-    stride *= dims[i]!;
-  }
-  return strides;
+  const own = range(shift, g.dims.length).filter((axis) => dims[axis - shift] !== 1);
+  return stridesAlong(g.dims, own);
 }
 
 export function range(begin: number, end: number): number[] {

@@ -1,15 +1,18 @@
 // Plans: a call on resident tensors that is checked once and run many times.
 import { copyToTensor } from "./create.js";
 import { checkCall, type Descriptor } from "./descriptor.js";
-import { describe, quotedList, wrongType, wrongValue } from "./errors.js";
+import { wrongType } from "./errors.js";
 import { backendFor, type Inlined } from "./instance.js";
 import { describeOperand, type Operand, readOperand, residentOperand } from "./operands.js";
 import { OPS, type Op, type OpName } from "./ops.js";
+import { choice } from "./option_readers.js";
 import { readOptions } from "./options.js";
 import { formResult, makeResults } from "./results.js";
-import { forgotten, Owner, stateOf, type Tensor } from "./tensor.js";
+import { forgotten, makeDisposable, Owner, stateOf, type Tensor } from "./tensor.js";
 import type { WithDispose } from "./types.js";
 import type { WasmBackend } from "./wasm_backend.js";
+
+const readOpName = choice(Object.keys(OPS) as OpName[]);
 
 /** What a plan holds in wasm memory. */
 class PlanMemory {
@@ -53,13 +56,7 @@ export class Step<Result> {
   }
 
   static {
-    if (Symbol.dispose !== undefined) {
-      Object.defineProperty(Step.prototype, Symbol.dispose, {
-        value: Step.prototype.dispose,
-        configurable: true,
-        writable: true,
-      });
-    }
+    makeDisposable(Step.prototype);
   }
 
   /**
@@ -94,7 +91,7 @@ export interface Step<Result> extends WithDispose {}
  */
 // biome-ignore lint/suspicious/noExplicitAny: it is all of them
 export function plan(inlined: Inlined, name: unknown, args: readonly unknown[]): any {
-  const op = readOp(name);
+  const op = OPS[readOpName("plan", "op", name)];
   const count = op.inputs.length;
   if (args.length > count + 1) {
     throw wrongType("plan", "options", "to be the last argument", `${args.length + 1} arguments`);
@@ -137,14 +134,6 @@ export function plan(inlined: Inlined, name: unknown, args: readonly unknown[]):
     // The plan owns their memory by now.
     for (const tensor of copies) tensor.dispose();
   }
-}
-
-function readOp(name: unknown): Op {
-  if (typeof name !== "string") throw wrongType("plan", "op", "a string", describe(name));
-  if (!Object.hasOwn(OPS, name)) {
-    throw wrongValue("plan", "op", `one of ${quotedList(Object.keys(OPS))}`, describe(name));
-  }
-  return OPS[name as OpName];
 }
 
 function requireResident(op: Op, name: string, operand: Operand | undefined): void {

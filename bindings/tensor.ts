@@ -57,6 +57,16 @@ export const forgotten =
     ? undefined
     : new FinalizationRegistry<{ release(): void }>((held) => held.release());
 
+/**
+ * Lets `using` dispose of a class's objects, where the engine knows it.
+ * @internal
+ */
+export function makeDisposable(prototype: { dispose(): void }): void {
+  if (Symbol.dispose === undefined) return;
+  const method = { value: prototype.dispose, configurable: true, writable: true };
+  Object.defineProperty(prototype, Symbol.dispose, method);
+}
+
 // A view keeps its tensor: the collector must not free memory that is still looked at.
 const viewed = new WeakMap<object, Tensor>();
 // The Float16Array over each view of bits.
@@ -122,13 +132,7 @@ export class Tensor<D extends DType = DType> {
     };
     // The build shortens names.
     Object.defineProperty(Tensor, "name", { value: "Tensor" });
-    if (Symbol.dispose !== undefined) {
-      Object.defineProperty(Tensor.prototype, Symbol.dispose, {
-        value: Tensor.prototype.dispose,
-        configurable: true,
-        writable: true,
-      });
-    }
+    makeDisposable(Tensor.prototype);
   }
 
   /** The dimensions. */

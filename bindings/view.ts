@@ -1,5 +1,5 @@
 // The view of x that kernels see, and the strides of parameters over it.
-import type { Dims } from "./dims.js";
+import { count, type Dims } from "./dims.js";
 import type { Geometry } from "./geometry.js";
 import { type Placed, RUN, range, stridesAlong, WHOLE } from "./parameters.js";
 
@@ -28,15 +28,15 @@ export function makeView(g: Geometry, size: number, placed: readonly Placed[]): 
   for (const { strides } of placed) {
     if (strides !== RUN && strides !== WHOLE) return mergedView(g, placed);
   }
-  const { count } = g;
-  const runs = size / count;
-  if (runs !== plainRuns || count !== plainCount) {
+  const channels = g.count;
+  const runs = size / channels;
+  if (runs !== plainRuns || channels !== plainCount) {
     plainRuns = runs;
-    plainCount = count;
-    plain = runs === 1 ? [reduced(count)] : [kept(runs), reduced(count)];
+    plainCount = channels;
+    plain = runs === 1 ? [reduced(channels)] : [kept(runs), reduced(channels)];
   }
   for (const each of placed) {
-    if (plain.length === 2) each.strides = each.strides === RUN ? ALONG_BOTH : [count, 1];
+    if (plain.length === 2) each.strides = each.strides === RUN ? ALONG_BOTH : [channels, 1];
     else each.strides = ALONG_ONE;
   }
   return plain;
@@ -44,11 +44,10 @@ export function makeView(g: Geometry, size: number, placed: readonly Placed[]): 
 
 /** Outer dimensions, channels and inner dimensions, as localResponseNorm's kernel wants them. */
 export function windowView({ dims, channel }: Geometry): View {
-  const product = (part: Dims) => part.reduce((a, b) => a * b, 1);
   return [
-    kept(product(dims.slice(0, channel))),
+    kept(count(dims.slice(0, channel))),
     reduced(dims[channel]!),
-    kept(product(dims.slice(channel + 1))),
+    kept(count(dims, channel + 1)),
   ];
 }
 

@@ -65,53 +65,37 @@ interface MaybeNode {
   process?: { getBuiltinModule?: (name: string) => FileSystem | undefined };
 }
 
-async function readFile(where: string, fs: FileSystem, url: string): Promise<Uint8Array> {
-  try {
-    return await fs.readFile(new URL(url));
-  } catch (error) {
-    throw unreachable(where, url, error);
-  }
-}
-
-function unreachable(where: string, url: string, cause: unknown): Error {
-  return new Error(`${where}: "url" could not be read: ${url} (${reason(cause)})`, { cause });
-}
-
 /** Fetches and compiles what stands at a URL; file: URLs also in Node, whose fetch does not take them. */
 export async function fetchModule(where: string, url: string): Promise<WebAssembly.Module> {
+  const reading = async <T>(read: () => Promise<T>): Promise<T> => {
+    try {
+      return await read();
+    } catch (cause) {
+      throw new Error(`${where}: "url" could not be read: ${url} (${reason(cause)})`, { cause });
+    }
+  };
+  const compileFrom = async (read: () => Promise<Uint8Array | ArrayBuffer>) =>
+    compile(readBytes(where, "url", await reading(read)));
   if (url.startsWith("file:")) {
     // Not an import: bundlers for browsers would look for the module.
     const fs = (globalThis as MaybeNode).process?.getBuiltinModule?.("node:fs/promises");
-    if (fs !== undefined) return compile(readBytes(where, "url", await readFile(where, fs, url)));
+    if (fs !== undefined) return compileFrom(() => fs.readFile(new URL(url)));
   }
-  let response: Response;
-  try {
-    response = await fetch(url);
-  } catch (error) {
-    throw unreachable(where, url, error);
-  }
+  const response = await reading(() => fetch(url));
   if (!response.ok) {
     const { status } = response;
     throw new Error(`${where}: "url" expected a WebAssembly binary, got status ${status}: ${url}`);
   }
   const isTyped = /^application\/wasm\b/.test(response.headers.get("Content-Type") ?? "");
-  if (isTyped && WebAssembly.compileStreaming !== undefined) {
-    const copy = response.clone();
-    try {
-      return await WebAssembly.compileStreaming(response);
-    } catch {
-      return compile(readBytes(where, "url", await readBody(where, url, copy)));
-    }
+  // The connection may end while the body comes.
+  if (!isTyped || WebAssembly.compileStreaming === undefined) {
+    return compileFrom(() => response.arrayBuffer());
   }
-  return compile(readBytes(where, "url", await readBody(where, url, response)));
-}
-
-/** The connection may end while the body comes. */
-async function readBody(where: string, url: string, response: Response): Promise<ArrayBuffer> {
+  const copy = response.clone();
   try {
-    return await response.arrayBuffer();
-  } catch (error) {
-    throw unreachable(where, url, error);
+    return await WebAssembly.compileStreaming(response);
+  } catch {
+    return compileFrom(() => copy.arrayBuffer());
   }
 }
 

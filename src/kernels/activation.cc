@@ -35,11 +35,11 @@ void map_vectors(T* y, size_t n, const Function& function) {
     case Activation::relu:
       return map_vectors(y, n, [](F32x4 x) { return relu(x); });
     case Activation::silu:
-      return map_vectors(y, n, [](F32x4 x) { return silu(x); });
+      return map_vectors(y, n, [sigmoids = SigmoidF32()](F32x4 x) { return sigmoids.silu(x); });
     case Activation::gelu_tanh:
-      return map_vectors(y, n, [](F32x4 x) { return gelu_tanh(x); });
+      return map_vectors(y, n, [sigmoids = SigmoidF32()](F32x4 x) { return sigmoids.gelu_tanh(x); });
     case Activation::sigmoid:
-      return map_vectors(y, n, [](F32x4 x) { return layernorm::sigmoid(x); });
+      return map_vectors(y, n, [sigmoids = SigmoidF32()](F32x4 x) { return sigmoids.sigmoid(x); });
     default:
       break;
   }

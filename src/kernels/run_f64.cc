@@ -35,6 +35,8 @@ void RunF64::add(const double* x, size_t n) {
     case Pass::kSquaresAgain:
       add_squares(x, n);
       break;
+    case Pass::kDone:
+      break;
   }
 }
 
@@ -106,6 +108,8 @@ bool RunF64::next_pass() {
       return true;
     case Pass::kSquaresAgain:
       accept(square_.total().high / count);
+      return false;
+    case Pass::kDone:
       return false;
   }
   return false;

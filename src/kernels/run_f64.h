@@ -215,7 +215,7 @@ class RunF64 {
 
   void add(const double* x, size_t n);
 
-  /// Whether the values are needed once more. When not, normalizer() stands.
+  /// Whether the values are needed once more. When not, normalizer() stands, and more values do not change it.
   [[nodiscard]] bool next_pass();
 
   [[nodiscard]] const NormalizerF64& normalizer() const { return normalizer_; }
@@ -227,7 +227,7 @@ class RunF64 {
   }
 
  private:
-  enum class Pass : uint8_t { kSurvey, kSquares, kRefine, kSquaresAgain };
+  enum class Pass : uint8_t { kSurvey, kSquares, kRefine, kSquaresAgain, kDone };
 
   void add_squares(const double* x, size_t n);
 
@@ -252,12 +252,14 @@ class RunF64 {
 
   // For a norm of the scaled values.
   void set_norm(double norm) {
+    pass_ = Pass::kDone;
     const double factor = scaling_.floored(norm + simd::sum_lanes(spoiled_), scale_);
     normalizer_.scale = scale_;
     normalizer_.multiplier = {std::isinf(factor) ? 0 : factor, 0};
   }
 
   void accept(double variance) {
+    pass_ = Pass::kDone;
     normalizer_.scale = scale_;
     normalizer_.scaled_mean = mean_;
     normalizer_.set(scaling_, variance);

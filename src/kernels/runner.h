@@ -160,7 +160,9 @@ class RunnerOf final : public Runner {
   // Where the weight differs between the segments of a run it is not asked how large it is.
   double weigh() {
     if (is_given() || !is_centered(scaling_.op)) return 1;
-    return weighed_ ? layernorm::weigh(affine_.weight, {scaling_.op, 0, inner_}) : kLargeWeight;
+    // A scale beside a weight and a bias multiplies what is left where these cancel.
+    if (!weighed_ || affine_.has_steps()) return kLargeWeight;
+    return layernorm::weigh(affine_.weight, {scaling_.op, 0, inner_});
   }
 
   bool weighs(const Call& call, size_t first) const {

@@ -14,15 +14,6 @@ namespace {
 
 constexpr size_t kBlock = 8;
 
-/// V8 builds constants anew in each iteration: a third of the speed of float16_to_float32. What comes out of assembly is
-/// no constant to the compiler: it stays in a register.
-inline v128_t held(v128_t constant) {
-#ifdef __wasm__
-  asm("" : "+r"(constant));
-#endif
-  return constant;
-}
-
 inline v128_t splat16(uint16_t bits) { return held(wasm_i16x8_splat(static_cast<int16_t>(bits))); }
 inline v128_t splat32(uint32_t bits) { return held(wasm_i32x4_splat(static_cast<int32_t>(bits))); }
 

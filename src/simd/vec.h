@@ -63,6 +63,16 @@ inline void store(double* p, F64x2 a) { wasm_v128_store(p, a.v); }
 inline F32x4 splat(float a) { return {wasm_f32x4_splat(a)}; }
 inline F64x2 splat(double a) { return {wasm_f64x2_splat(a)}; }
 
+/// V8 builds constants anew in each iteration of a loop. What comes out of assembly is no constant to the compiler: it stays
+/// in a register.
+inline v128_t held(v128_t constant) {
+#ifdef __wasm__
+  asm("" : "+r"(constant));
+#endif
+  return constant;
+}
+inline F32x4 held(F32x4 constant) { return {held(constant.v)}; }
+
 /// Brings p's cache line near. The load is volatile: nobody uses its value.
 inline void touch(const float* p) { (void)*reinterpret_cast<const volatile int32_t*>(p); }
 
@@ -102,7 +112,6 @@ inline V mul_add(V a, V b, V c) {
 
 // ---- Comparison and selection
 
-inline F32x4 abs(F32x4 a) { return {wasm_f32x4_abs(a.v)}; }
 inline F64x2 abs(F64x2 a) { return {wasm_f64x2_abs(a.v)}; }
 
 /// All bits of a lane set where true, none where false, as where an operand is NaN.
@@ -111,8 +120,16 @@ inline I64x2 operator<(F64x2 a, F64x2 b) { return {wasm_f64x2_lt(a.v, b.v)}; }
 inline I64x2 operator==(F64x2 a, F64x2 b) { return {wasm_f64x2_eq(a.v, b.v)}; }
 
 /// Per lane, a where the mask's bits are set, else b.
-inline F32x4 select(I32x4 mask, F32x4 a, F32x4 b) { return {wasm_v128_bitselect(a.v, b.v, mask.v)}; }
 inline F64x2 select(I64x2 mask, F64x2 a, F64x2 b) { return {wasm_v128_bitselect(a.v, b.v, mask.v)}; }
+
+/// x, but of a magnitude of at most `most`, NaN as well: magnitudes are compared as integers.
+inline F32x4 limit_magnitude(F32x4 x, F32x4 most) {
+  const v128_t sign = wasm_v128_and(x.v, wasm_i32x4_splat(INT32_MIN));
+  return {wasm_v128_or(wasm_i32x4_min(wasm_f32x4_abs(x.v), most.v), sign)};
+}
+
+/// a, but NaN where x is.
+inline F32x4 with_nan_of(F32x4 a, F32x4 x) { return {wasm_v128_or(a.v, wasm_f32x4_ne(x.v, x.v))}; }
 
 /// a, but zero where the mask's bits are set.
 inline F32x4 clear(I32x4 mask, F32x4 a) { return {wasm_v128_andnot(a.v, mask.v)}; }
@@ -130,7 +147,6 @@ inline I64x2 operator|(I64x2 a, I64x2 b) { return {wasm_v128_or(a.v, b.v)}; }
 inline I64x2 operator&(I64x2 a, I64x2 b) { return {wasm_v128_and(a.v, b.v)}; }
 
 /// Integers of 32 bits, modulo 2^32; shifts bring in zeros.
-inline I32x4 splat_bits_32(uint32_t a) { return {wasm_i32x4_splat(static_cast<int32_t>(a))}; }
 inline I32x4 operator+(I32x4 a, I32x4 b) { return {wasm_i32x4_add(a.v, b.v)}; }
 inline I32x4 operator<<(I32x4 a, uint32_t n) { return {wasm_i32x4_shl(a.v, n)}; }
 
