@@ -282,7 +282,7 @@ export interface AddLayerNorm extends AddForms<AddLayerNormOptions<unknown>, "me
    * Returns `{ output, sum }`, both of x's kind and element type, written to `out` and `sumOut` where these are given; each may
    * be x or the residual itself. With `returnStats` also `mean` and `rstd`.
    *
-   * SkipLayerNormalization of onnxruntime is this with x and residual exchanged.
+   * SkipLayerNormalization of onnxruntime is this with its skip as the residual and its bias as `sumBias`.
    *
    * @throws {TypeError} for a wrong kind, an unknown, missing or clashing option, a detached array, a disposed or lost tensor
    * @throws {RangeError} for a wrong value or shape, an unknown string, overlapping memory, or no memory
@@ -317,7 +317,7 @@ export interface AddRmsNorm extends AddForms<AddRmsNormOptions<unknown>, "rstd">
    * Returns `{ output, sum }`, both of x's kind and element type, written to `out` and `sumOut` where these are given; each may
    * be x or the residual itself. With `returnStats` also `rstd`.
    *
-   * SkipSimplifiedLayerNormalization of onnxruntime is this with x and residual exchanged.
+   * SkipSimplifiedLayerNormalization of onnxruntime is this with its skip as the residual and its bias as `sumBias`.
    *
    * @throws {TypeError} for a wrong kind, an unknown, missing or clashing option, a detached array, a disposed or lost tensor
    * @throws {RangeError} for a wrong value or shape, an unknown string, overlapping memory, or no memory

@@ -76,6 +76,8 @@ export interface Descriptor {
 }
 
 const NOTHING: readonly never[] = [];
+// As in the core.
+const LONGEST_WINDOW = 8192;
 
 /** Checks everything that was read against each other. Runs no code of the caller's. */
 export function checkCall(
@@ -112,7 +114,10 @@ export function checkCall(
   const { training, returnStats } = options;
   const momentum = preset?.momentum ?? MOMENTUM;
   const newWeight = options.momentum ?? momentum.value;
-  const window = op.name === "localResponseNorm" ? checkWindow(where, options) : undefined;
+  const window =
+    op.name === "localResponseNorm"
+      ? checkWindow(where, options, geometry.dims[geometry.channel]!)
+      : undefined;
   const view = window === undefined ? makeView(geometry, x.size, placed) : windowView(geometry);
   const d: Descriptor = {
     op,
@@ -176,8 +181,13 @@ function statisticsDims({ dims, lead, reduced, channel, groups }: Geometry): Dim
   return reduced[0] ? [channels] : [dims[0]!, channels];
 }
 
-function checkWindow(where: string, { size, alpha, beta, k }: Options): Window {
+function checkWindow(where: string, { size, alpha, beta, k }: Options, channels: number): Window {
   if (size === undefined) throw wrongType(where, "size", "a number of channels", "undefined");
+  // What a window reaches is kept while the channels go by.
+  const reached = Math.min(size, channels);
+  if (reached > LONGEST_WINDOW) {
+    throw wrongValue(where, "size", `at most ${LONGEST_WINDOW} channels in a window`, `${reached}`);
+  }
   return { size, alpha: alpha ?? 1e-4, beta: beta ?? 0.75, k: k ?? 1 };
 }
 

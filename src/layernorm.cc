@@ -1,5 +1,6 @@
 #include "layernorm/layernorm.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -156,6 +157,11 @@ Status check(const Call& call) {
   }
   for (const Operand operand : kParameters) {
     if (!fits(call, operand)) return Status::size_mismatch;
+  }
+  if (call.op == Op::local_response_norm) {
+    const bool fits_view = call.rank == 3 && !call.dims[0].reduced && call.dims[1].reduced && !call.dims[2].reduced;
+    if (!fits_view || call.window.size == 0) return Status::bad_dims;
+    if (std::min<uint64_t>(call.window.size, call.dims[1].size) > kLongestWindow) return Status::bad_dims;
   }
   if (!(call.eps >= 0) || std::isinf(call.eps)) return Status::bad_eps;
   if (!std::isfinite(call.weight_offset)) return Status::bad_weight_offset;

@@ -7,7 +7,8 @@ import { basename, delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build as bundle } from "esbuild";
 import { minify } from "terser";
-import { ensureEmscripten, run, runScript, SetupError } from "./emscripten.js";
+import { ensureEmscripten, run, runScript } from "./emscripten.js";
+import { patchGlue } from "./glue.js";
 
 /** @typedef {import("./emscripten.js").Emscripten} Emscripten */
 
@@ -21,7 +22,7 @@ const DIST = join(ROOT, "dist");
  * Builds the package.
  *
  * @param {{ log?: (line: string) => void }} [options]
- * @throws {SetupError} if a step fails
+ * @throws {import("./emscripten.js").SetupError} if a step fails
  */
 export async function build({ log = console.log } = {}) {
   await buildWasm(log);
@@ -143,56 +144,7 @@ function customSection(name, text) {
   return Buffer.concat([Buffer.from([0, content.length]), content]);
 }
 
-/**
- * Emscripten's glue finds, compiles and instantiates by itself, behind a promise. These edits let our code do it, and take
- * out what names files or Node's modules; terser then drops what is not reached any more.
- *
- * @param {string} glue
- */
-async function patchGlue(glue) {
-  const empty = "";
-  /** @type {[string | RegExp, string][]} */
-  const edits = [
-    ["async function Module(moduleArg={})", "function Module(moduleArg={})"],
-    ["var _scriptName=import.meta.url;", empty],
-    ['try{scriptDirectory=new URL(".",_scriptName).href}catch{}', empty],
-    ["function createWasm(){", "function createWasm(instance){"],
-    [
-      /var info=getWasmImports\(\);var instantiateWasm=.*?return receiveInstance\(result\[0\]\)/,
-      "return receiveInstance(instance)",
-    ],
-    [
-      /wasmExports=createWasm\(\);await run\(\);\s*;return Module/,
-      'Module["imports"]=getWasmImports();' +
-        'Module["start"]=instance=>{wasmExports=createWasm(instance);initRuntime();return Module};return Module',
-    ],
-    // With 4 GB of memory Embind wraps every function for the sake of pointers that come back, at 25 ns a call: who calls
-    // `allocate` and `create_call` does that (>>> 0).
-    ['if(signature.includes("p")){return getDynCaller(signature,rawFunction,isAsync)}', empty],
-    // Options of Emscripten's that its user would pass.
-    [/\{if\(Module\["noExitRuntime"\]\).*?preInit\.shift\(\)\(\)\}\}\}/, empty],
-    // Types that no function of ours takes or returns.
-    ...["bigint", "emval", "memory_view", "std_string", "std_wstring"].map(
-      (type) => /** @type {[string, string]} */ ([`:__embind_register_${type},`, ":()=>{},"]),
-    ),
-  ];
-  let text = glue;
-  for (const [pattern, replacement] of edits) {
-    const parts = text.split(pattern);
-    if (parts.length !== 2) {
-      throw new SetupError(
-        `Emscripten's glue has another form than tools/build.js expects: ${pattern} matches ${parts.length - 1} times.`,
-      );
-    }
-    text = parts.join(replacement);
-  }
-  const { code } = await minify(text, { module: true, compress: { passes: 3 } });
-  const leftover = /import\.meta|new URL|fetch\(|new Function|\beval\(/.exec(code ?? "");
-  if (!code || leftover) throw new SetupError(`Emscripten's glue still has ${leftover?.[0]}.`);
-  return code;
-}
-
-/** Minifies what the bundler made once more: a twentieth of the code. */
+/** Minifies what the bundler made once more: a twentieth of the code. Functions that stand together compress better. */
 async function shrink() {
   const names = (await readdir(DIST)).filter((name) => name.endsWith(".js"));
   const files = names.map((name) => join(DIST, name));
@@ -200,7 +152,7 @@ async function shrink() {
     files.map(async (file) => {
       const { code } = await minify(await readFile(file, "utf8"), {
         module: true,
-        compress: { passes: 3 },
+        compress: { passes: 3, hoist_funs: true },
       });
       await writeFile(file, code ?? "");
     }),

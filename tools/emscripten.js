@@ -57,7 +57,7 @@ int main() { std::cout << twice(21) << std::endl; }
  * CMake tries the compiler.
  */
 const WARM_UP_FLAGS = [
-  ["-O3", "-fno-rtti", "-DEMSCRIPTEN_HAS_UNBOUND_TYPE_NAMES=0", "-sMALLOC=emmalloc", "--no-entry"],
+  ["-O3", "-fno-rtti", "-DEMSCRIPTEN_HAS_UNBOUND_TYPE_NAMES=0", "--no-entry"],
   ["-O3", "-sEXIT_RUNTIME"],
   ["-O0"],
 ];

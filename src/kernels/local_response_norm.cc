@@ -19,7 +19,7 @@ class Ring {
   double* row(size_t channel) { return values_ + channel % rows_ * columns_; }
 
  private:
-  static constexpr size_t kRoom = 2 * kLongestWindow;
+  static constexpr size_t kRoom = kLongestWindow;
   size_t rows_, columns_;
   double values_[kRoom];
 };
@@ -37,7 +37,7 @@ class Response {
         // Below a value are (size - 1) / 2, above it the rest; more than there are channels need not be kept.
         below_(std::min((window.size - 1) / 2, channels - 1)),
         above_(std::min(window.size - 1 - (window.size - 1) / 2, channels - 1)),
-        ring_(below_ + above_ + 1) {}
+        ring_(std::min(window.size, channels)) {}
 
   [[nodiscard]] size_t columns() const { return ring_.columns(); }
   [[nodiscard]] size_t above() const { return above_; }

@@ -6,8 +6,8 @@
 
 namespace layernorm {
 
-/// The longest window that is taken.
-inline constexpr size_t kLongestWindow = 4096;
+/// The most channels that a window may reach.
+inline constexpr size_t kLongestWindow = 8192;
 
 /// Of the view [outer, channels, inner], the channels reduced.
 void local_response_norm(const Call& call);

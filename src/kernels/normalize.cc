@@ -215,8 +215,9 @@ class Loops {
     const Offsets offsets = kept_.at(index, {});
     runner.move_to(offsets);
     runner.begin();
-    do each_segment(offsets, [&](const Tiles::Tile& tile, const Offsets&, size_t, size_t n) { runner.add(tile.x, n); });
-    while (runner.next_pass());
+    do {
+      each_segment(offsets, [&](const Tiles::Tile& tile, const Offsets&, size_t, size_t n) { runner.add(tile.x, n); });
+    } while (runner.next_pass());
     report(runner.statistics(), index);
     each_segment(offsets, [&](const Tiles::Tile& tile, const Offsets& segment, size_t position, size_t n) {
       runner.move_to(segment);
@@ -242,10 +243,10 @@ class Loops {
   void panel(Columns& columns, const Offsets& offsets, uint64_t first_run, uint64_t first, uint64_t count) {
     const auto n = static_cast<size_t>(count);
     columns.begin(offsets, static_cast<size_t>(first), n);
-    do
+    do {
       each_rows(offsets, first, n,
                 [&](const Tiles::Tile& tile, uint64_t, size_t rows) { columns.add(tile.x, tile.stride, rows); });
-    while (columns.next_pass());
+    } while (columns.next_pass());
     for (size_t c = 0; c < n; c += static_cast<size_t>(layout_.fold)) {
       report(columns.statistics(c), first_run + (first + c) / layout_.fold);
     }

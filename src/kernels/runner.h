@@ -136,8 +136,9 @@ class RunnerOf final : public Runner {
     for (size_t row = 0; row < rows; ++row, from += n, to += n) {
       if (steps != nullptr) steps->move_to(row);
       begin();
-      do add(from, n);
-      while (next_pass());
+      do {
+        add(from, n);
+      } while (next_pass());
       const RunStatistics found = statistics();
       if (mean != nullptr) mean[row] = found.mean;
       if (rstd != nullptr) rstd[row] = found.rstd;

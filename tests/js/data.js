@@ -1,6 +1,9 @@
 /** Seeded test data: a small generator and named kinds of rows, each of them hard for some way of normalizing. */
 
+import { isHalf, largestHalf, roundTo } from "./half.js";
+
 /** @typedef {"float32" | "float64"} DType */
+/** @typedef {import("./exact.js").DType} ElementType */
 /** @typedef {Float32Array | Float64Array} Row */
 /**
  * @callback Fill
@@ -77,10 +80,12 @@ export class Random {
   }
 }
 
-/** @type {Record<DType, Limits>} */
+/** @type {Record<ElementType, Limits>} */
 export const LIMITS = {
   float32: { max: (2 - 2 ** -23) * 2 ** 127, tiny: 2 ** -149, normal: 2 ** -126, ulp: 2 ** -23 },
   float64: { max: Number.MAX_VALUE, tiny: Number.MIN_VALUE, normal: 2 ** -1022, ulp: 2 ** -52 },
+  float16: { max: 65504, tiny: 2 ** -24, normal: 2 ** -14, ulp: 2 ** -10 },
+  bfloat16: { max: largestHalf("bfloat16"), tiny: 2 ** -133, normal: 2 ** -126, ulp: 2 ** -7 },
 };
 
 /** @param {(random: Random, i: number, n: number) => number} value @returns {Fill} */
@@ -270,10 +275,22 @@ const FLOAT64 = {
   constant3e_310: constant(3e-310),
 };
 
-/** @type {Record<DType, Record<string, Fill>>} */
-const FAMILIES = { float32: COMMON, float64: { ...COMMON, ...FLOAT64 } };
+/** Rows of 16-bit types, whose squares overflow or vanish in them. @type {Record<string, Fill>} */
+const HALF = {
+  thousand: each((random) => 1000 * random.sign() * (1 + random.uniform())),
+  hundredth: each((random) => 0.01 * random.normal()),
+  far: each((random) => 30_000 + 64 * random.below(5)),
+};
 
-/** @param {DType} dtype @returns {string[]} names of the kinds of rows */
+/** @type {Record<ElementType, Record<string, Fill>>} */
+const FAMILIES = {
+  float32: COMMON,
+  float64: { ...COMMON, ...FLOAT64 },
+  float16: { ...COMMON, ...HALF },
+  bfloat16: { ...COMMON, ...HALF },
+};
+
+/** @param {ElementType} dtype @returns {string[]} names of the kinds of rows */
 export function families(dtype) {
   return Object.keys(FAMILIES[dtype]);
 }
@@ -305,4 +322,19 @@ export function familyRow(family, dtype, n, seed) {
   const x = newRow(dtype, n);
   fillFamily(family, x, new Random(seed));
   return x;
+}
+
+/**
+ * @param {string} family
+ * @param {ElementType} dtype
+ * @param {number} n
+ * @param {Random} random
+ * @returns {Row} a row of the named family in the arithmetic type, of finite values that the element type has
+ */
+export function familyValues(family, dtype, n, random) {
+  const x = newRow(dtype === "float64" ? "float64" : "float32", n);
+  const { max } = LIMITS[dtype];
+  FAMILIES[dtype][family](x, random, LIMITS[dtype]);
+  if (!isHalf(dtype)) return x;
+  return x.map((value) => Math.max(-max, Math.min(max, roundTo(value, dtype))));
 }

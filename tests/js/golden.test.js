@@ -2,8 +2,19 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { layerNorm, rmsNorm } from "../../dist/index.js";
-import { EPS, momentsOf, Normalizer } from "./exact.js";
+import {
+  addLayerNorm,
+  addRmsNorm,
+  batchNorm,
+  groupNorm,
+  instanceNorm,
+  layerNorm,
+  localResponseNorm,
+  lpNormalize,
+  meanVarianceNormalize,
+  rmsNorm,
+} from "../../dist/index.js";
+import { affine, EPS, errorInEps, momentsOf, Normalizer } from "./exact.js";
 
 /** @param {string} name */
 function golden(name) {
@@ -12,16 +23,85 @@ function golden(name) {
 
 // --- ONNX ------------------------------------------------------------------------------------------------------------
 
-/** @typedef {(x: any, options?: any) => any} Call */
+/** @typedef {(...args: any[]) => any} Call */
 
 /**
- * The operations that the package has, each with the number of its cases; those of others are left out.
- * @type {Map<string, { call: Call, cases: number }>}
+ * ONNX's operators as calls of the package. `x` names the input that is normalized; what an operator calls differently:
+ * - epsilon is eps, B is bias, scale is weight; axis is all dimensions from that one on, but one dimension for LpNormalization
+ * - BatchNormalization's momentum weights the old value and its running variance is the population's: preset onnx
+ * - MeanVarianceNormalization adds epsilon to the deviation, LpNormalization divides by the norm alone: preset onnx
+ * - skip: sum = input + skip * scalingFactor + residualBias, so x is skip, gate scalingFactor and residual input
+ * @typedef {object} Row
+ * @property {Call} call
+ * @property {number} cases
+ * @property {"input" | "skip"} [x]
+ * @property {(options: any, inputs: any) => Record<string, any>} [options]
  */
-const SUPPORTED = new Map([
-  ["layer_norm", { call: layerNorm, cases: 19 }],
-  ["rms_norm", { call: rmsNorm, cases: 19 }],
-]);
+const OPERATORS = new Map(
+  /** @type {[string, Row][]} */ ([
+    ["layer_norm", { call: layerNorm, cases: 19, options: ({ axis }) => ({ axis }) }],
+    ["rms_norm", { call: rmsNorm, cases: 19, options: ({ axis }) => ({ axis }) }],
+    [
+      "batch_norm",
+      {
+        call: batchNorm,
+        cases: 7,
+        options: (_, { mean, variance }) => ({
+          runningMean: mean,
+          runningVar: variance,
+          preset: "onnx",
+        }),
+      },
+    ],
+    [
+      "batch_norm_training",
+      {
+        call: batchNorm,
+        cases: 2,
+        options: ({ momentum }, { mean, variance }) => ({
+          training: true,
+          runningMean: mean,
+          runningVar: variance,
+          momentum,
+          preset: "onnx",
+        }),
+      },
+    ],
+    ["group_norm", { call: groupNorm, cases: 2, options: ({ numGroups }) => ({ numGroups }) }],
+    ["instance_norm", { call: instanceNorm, cases: 2 }],
+    [
+      "lp_norm",
+      {
+        call: lpNormalize,
+        cases: 6,
+        options: ({ p, axis }) => ({ p, axes: [axis], preset: "onnx" }),
+      },
+    ],
+    [
+      "mvn",
+      {
+        call: meanVarianceNormalize,
+        cases: 2,
+        options: ({ axes, epsilonOnStd }) => ({ axes, eps: epsilonOnStd }),
+      },
+    ],
+    [
+      "lrn",
+      {
+        call: localResponseNorm,
+        cases: 2,
+        options: ({ size, alpha, beta, k }) => ({ size, alpha, beta, k }),
+      },
+    ],
+    ["skip_layer_norm", { call: addLayerNorm, cases: 4, x: "skip", options: skipOptions }],
+    ["skip_rms_norm", { call: addRmsNorm, cases: 4, x: "skip", options: skipOptions }],
+  ]),
+);
+
+/** @param {any} options @param {any} inputs */
+function skipOptions({ scalingFactor, axes }, { residualBias }) {
+  return { axes, gate: scalingFactor, sumBias: residualBias };
+}
 
 const ARRAYS = { float32: Float32Array, float64: Float64Array };
 
@@ -53,34 +133,48 @@ const ran = new Map();
 
 for (const { name, op, inputs, options, output, extraOutputs, tolerance } of golden("onnx.json")
   .cases) {
-  const operation = SUPPORTED.get(op);
-  if (operation === undefined) continue;
+  const row = OPERATORS.get(op);
   ran.set(op, (ran.get(op) ?? 0) + 1);
-  test(`${operation.call.name} agrees with ONNX's ${name}`, () => {
-    const x = tensorLike(inputs.input);
-    const settings = {
-      axis: options.axis,
-      eps: options.epsilon,
-      weight: tensorLike(inputs.scale),
-      bias: inputs.bias ? tensorLike(inputs.bias) : null,
-    };
-    const y = operation.call(x, settings);
+  test(`${row?.call.name} agrees with ONNX's ${name}`, () => {
+    const { call, x = "input", options: own } = /** @type {Row} */ (row);
+    const tensors = () =>
+      Object.fromEntries(Object.entries(inputs).map(([key, value]) => [key, tensorLike(value)]));
+    const given = tensors();
+    /** @type {Record<string, any>} */
+    const settings = { ...own?.(options, given) };
+    if (options.epsilon !== undefined && op !== "lp_norm") settings.eps = options.epsilon;
+    if (given.scale) settings.weight = given.scale;
+    if (given.bias) settings.bias = given.bias;
+    if (options.layout) assert.equal(options.layout, "nchw");
+    const args = x === "skip" ? [given.skip, given.input] : [given.input];
+    const result = call(...args, settings);
+    const y = x === "skip" ? result.output : result;
     assertClose(y, output, tolerance, "output");
     assert.equal(y.type, output.dtype);
+    if (extraOutputs?.sum) assertClose(result.sum, extraOutputs.sum, tolerance, "sum");
+    if (extraOutputs?.runningMean) {
+      assertClose(settings.runningMean, extraOutputs.runningMean, tolerance, "running mean");
+      assertClose(settings.runningVar, extraOutputs.runningVariance, tolerance, "running variance");
+    }
 
-    const all = operation.call(x, { ...settings, returnStats: true });
-    assert.deepEqual(all.output.data, y.data);
-    if (extraOutputs?.mean) assertClose(all.mean, extraOutputs.mean, tolerance, "mean");
-    if (extraOutputs?.invStdDev) assertClose(all.rstd, extraOutputs.invStdDev, tolerance, "rstd");
-
-    // The same set as axes, in which parameters that have as many dimensions as x broadcast.
-    const byAxes = operation.call(x, { ...settings, axis: undefined, axes: options.axes });
-    assertClose(byAxes, output, tolerance, "output by axes");
+    if (op === "layer_norm" || op === "rms_norm") {
+      const all = call(...args, { ...settings, returnStats: true });
+      assert.deepEqual(all.output.data, y.data);
+      if (extraOutputs?.mean) assertClose(all.mean, extraOutputs.mean, tolerance, "mean");
+      if (extraOutputs?.invStdDev) assertClose(all.rstd, extraOutputs.invStdDev, tolerance, "rstd");
+      // The same set as axes, in which parameters that have as many dimensions as x broadcast.
+      const byAxes = call(...args, { ...settings, axis: undefined, axes: options.axes });
+      assertClose(byAxes, output, tolerance, "output by axes");
+    }
   });
 }
 
-test("layerNorm and rmsNorm ran all of ONNX's cases", () => {
-  for (const [op, { cases }] of SUPPORTED) assert.equal(ran.get(op), cases, op);
+test("the table above names all of ONNX's operators, and all of their cases ran", () => {
+  for (const [op, { cases }] of OPERATORS) assert.equal(ran.get(op), cases, op);
+  assert.equal(
+    [...ran.values()].reduce((a, b) => a + b),
+    69,
+  );
 });
 
 // --- NIST ------------------------------------------------------------------------------------------------------------
@@ -125,6 +219,97 @@ test("layerNorm takes NIST's statistics to their bound", () => {
     }
   }
 });
+
+/**
+ * Ways to normalize a set as something other than a row, each with the dimensions and where its values stand.
+ * @type {Record<string, (n: number) => { call: Call, dims: number[], begin: number, step: number, options: any }>}
+ */
+const LAYOUTS = {
+  "layerNorm of a column": (n) => ({
+    call: layerNorm,
+    dims: [n, 3],
+    begin: 1,
+    step: 3,
+    options: { axes: [0] },
+  }),
+  "layerNorm of a column between": (n) => ({
+    call: layerNorm,
+    dims: [2, n, 2],
+    begin: 2 * n + 1,
+    step: 2,
+    options: { axes: [1] },
+  }),
+  "groupNorm, channels first": (n) => ({
+    call: groupNorm,
+    dims: [1, 2, n],
+    begin: n,
+    step: 1,
+    options: { numGroups: 2 },
+  }),
+  "instanceNorm, channels last": (n) => ({
+    call: instanceNorm,
+    dims: [2, n, 5],
+    begin: 5 * n + 3,
+    step: 5,
+    options: { layout: "channels_last" },
+  }),
+  "batchNorm, channels last": (n) => ({
+    call: batchNorm,
+    dims: [n, 4],
+    begin: 2,
+    step: 4,
+    options: { layout: "channels_last", training: true },
+  }),
+  "addLayerNorm of a column": (n) => ({
+    call: addLayerNorm,
+    dims: [n, 3],
+    begin: 2,
+    step: 3,
+    options: { axes: [0] },
+  }),
+};
+
+for (const [layout, make] of Object.entries(LAYOUTS)) {
+  test(`${layout} takes NIST's statistics to their bound`, () => {
+    for (const { name, data, float32, float64 } of nist) {
+      const values = Array.isArray(data) ? data : new Array(data.count).fill(data.fill);
+      const { call, dims, begin, step, options } = make(values.length);
+      for (const [dtype, expected] of /** @type {const} */ ([
+        ["float32", float32],
+        ["float64", float64],
+      ])) {
+        const size = dims.reduce((a, b) => a * b, 1);
+        // Beside the set stand other values.
+        const x = /** @type {Float32Array} */ (new ARRAYS[dtype](size)).map((_, i) => Math.sin(i));
+        for (const [i, value] of values.entries()) x[begin + i * step] = value;
+        const zeros = call === addLayerNorm ? [new ARRAYS[dtype](size)] : [];
+        const all = { ...options, shape: dims, eps: 0, returnStats: true };
+        const { output, mean, rstd } = call(x, ...zeros, all);
+        const set = new ARRAYS[dtype](values);
+        const reference = new Normalizer(momentsOf(set), { eps: 0, centered: true });
+        // The statistic of the set is that whose run holds its first value.
+        const runs = mean.length;
+        const outer = Math.floor(begin / (step * values.length));
+        const run = step === 1 ? outer : outer * step + ((begin % step) % runs);
+        const where = `${name} (${dtype})`;
+        assert.ok(reference.meanError(mean[run], dtype) <= 1, `${where}: mean ${mean[run]}`);
+        assert.ok(reference.rstdError(rstd[run], dtype) <= 3, `${where}: rstd ${rstd[run]}`);
+        const error = Math.abs(mean[run] - Number(expected.mean));
+        const std = Number(expected.populationStd);
+        assert.ok(
+          error <= 3 * EPS[dtype] * std + 2 ** -52 * Math.abs(Number(expected.mean)),
+          where,
+        );
+        for (const [i, value] of values.entries()) {
+          const normalized = reference.normalized(set[i]);
+          const { exact, M } = affine(normalized, null, null);
+          const judged = errorInEps(output[begin + i * step], exact, M, dtype);
+          assert.ok(judged <= 3, `${where}: index ${i} of ${value}: ${judged} eps`);
+        }
+      }
+    }
+  });
+}
 
 test("layerNorm ran all of NIST's cases", () => {
   assert.equal(nist.length, 17);

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { layerNorm, plan, rmsNorm, tensor, zeros } from "../../dist/index.js";
+import { assertSameBits, shared, unaligned } from "./bits.js";
 import { families, fillFamily, newRow, Random } from "./data.js";
 
 /** @typedef {import("./data.js").DType} DType */
@@ -20,43 +21,6 @@ const OPERATIONS = { layerNorm, rmsNorm };
 
 /** @param {Row} values @returns {DType} */
 const dtypeOf = (values) => (values instanceof Float32Array ? "float32" : "float64");
-
-/** @param {ArrayBufferView} view @returns {Buffer} */
-const bytesOf = (view) => Buffer.from(view.buffer, view.byteOffset, view.byteLength);
-
-/**
- * Fails unless both have the same bits, NaN payloads aside.
- * @param {Row} got
- * @param {Row} expected
- * @param {string} what
- */
-function assertSameBits(got, expected, what) {
-  assert.equal(got.constructor, expected.constructor, `${what}: kind of array`);
-  assert.equal(got.length, expected.length, `${what}: length`);
-  if (bytesOf(got).equals(bytesOf(expected))) return;
-  for (let i = 0; i < got.length; i++) {
-    assert.ok(
-      Object.is(got[i], expected[i]),
-      `${what}: index ${i} of ${got.length} got ${got[i]}, expected ${expected[i]}`,
-    );
-  }
-}
-
-/** @param {Row} values @returns {Row} a copy that begins where no vector would: one element into its buffer */
-function unaligned(values) {
-  const Type = /** @type {Float32ArrayConstructor} */ (values.constructor);
-  const copy = new Type(values.length + 3).subarray(1, 1 + values.length);
-  copy.set(values);
-  return copy;
-}
-
-/** @param {Row} values @returns {Row} a copy in shared memory */
-function shared(values) {
-  const Type = /** @type {Float32ArrayConstructor} */ (values.constructor);
-  const copy = new Type(/** @type {any} */ (new SharedArrayBuffer(values.byteLength)));
-  copy.set(values);
-  return copy;
-}
 
 /** @param {DType} dtype @param {number[]} seeds one for each row @param {number} n @returns {Row} rows of many kinds */
 function makeRows(dtype, seeds, n) {

@@ -46,7 +46,7 @@ const PARAMS = ["none", "weight", "weight bias", "numbers", "weight bias offset"
 const EPS = [1e-5, 0, 1e-12];
 
 /** The generator of one case. */
-class Xorshift {
+export class Xorshift {
   #state;
   /** Bits of a mantissa of the element type. */
   #bits;
@@ -116,7 +116,7 @@ class Xorshift {
 const PRIME = 0x100000001b3n;
 
 /** @param {ArrayBufferView[]} views @returns {string} FNV-1a of their bytes, 16 hexadecimal digits */
-function fnv1a(views) {
+export function fnv1a(views) {
   let hash = 0xcbf29ce484222325n;
   for (const { buffer, byteOffset, byteLength } of views) {
     for (const byte of new Uint8Array(buffer, byteOffset, byteLength)) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { goldenHashes, hashes } from "./hashes.js";
+import { goldenHashes, goldenOperationHashes, hashes, operationHashes } from "./hashes.js";
 
 test("layerNorm and rmsNorm give the stored bits", () => {
   const got = hashes();
@@ -8,4 +8,11 @@ test("layerNorm and rmsNorm give the stored bits", () => {
   // Results that do not depend on their input would have equal hashes.
   assert.equal(new Set(Object.values(got)).size, 80);
   assert.deepEqual(got, goldenHashes());
+});
+
+test("all operations give the stored bits", () => {
+  const got = operationHashes();
+  assert.equal(Object.keys(got).length, 180);
+  assert.ok(new Set(Object.values(got)).size > 170);
+  assert.deepEqual(got, goldenOperationHashes());
 });

@@ -665,6 +665,10 @@ const OTHER_RULES = {
         `${op}: "preset" expected one of "pytorch", "keras", "tensorflow", "flax", "onnx", "bert", "llama", "t5", "gemma", got "caffe"`,
       ),
     ]),
+    rangeError(
+      () => ops.localResponseNorm(new Float32Array(9000), { shape: [1, 9000], size: 9000 }),
+      'localResponseNorm: "size" expected at most 8192 channels in a window, got 9000',
+    ),
     typeError(
       () => ops.localResponseNorm(x, two),
       'localResponseNorm: "size" expected a number of channels, got undefined',

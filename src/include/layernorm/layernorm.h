@@ -45,8 +45,8 @@ enum class Status : uint8_t {
   return dtype == DType::float64 ? 8 : dtype == DType::float32 ? 4 : 2;
 }
 
-/// A weight or a bias: absent, one number for every feature, or a vector with one element per feature, whose element
-/// type may differ from that of x. Values are rounded once to the arithmetic type: float32, or float64 for float64 x.
+/// A parameter: absent, one number for all elements, or a vector, whose element type may differ from that of x. Values are
+/// rounded once to the arithmetic type: float32, or float64 for float64 x.
 struct Parameter {
   enum class Kind : uint8_t { none, number, vector };
 
