@@ -52,11 +52,14 @@ class ParameterSource {
   };
   [[nodiscard]] Stretch stretch(size_t position) const;
 
+  /// Where n <= kBlock elements from a position on stand, if they are contiguous.
+  const void* at(size_t position, size_t n) { return address(base_ + position, n); }
+
   /// n <= kBlock values from a position on.
   void read(size_t position, size_t n, double* to);
 
  private:
-  static constexpr size_t kWindow = 2048;  // bytes of what is remote that are read at a time
+  static constexpr size_t kWindow = 4096;  // bytes of what is remote that are read at a time
 
   const void* address(uint64_t element, size_t n);
 
@@ -160,6 +163,7 @@ class ParameterBlocks {
       place_directly(parameter);
     } else {
       place_ = source_.is_repeated() ? Place::kRepeated : Place::kConverted;
+      as_is_ = source_.is_contiguous() && parameter.dtype == kDTypeOf<T> && offset_ == 0;
       source_.move_to(kNowhere);
       move_to(0);
     }
@@ -198,6 +202,7 @@ class ParameterBlocks {
   // Each rounded once. One element n times may stand in the block already.
   [[gnu::noinline]] const T* converted(size_t i, size_t n) {
     if (filled_ >= n && i >= filled_from_ && i + n <= filled_to_) return block_;
+    if (as_is_) return static_cast<const T*>(source_.at(i, n));
     const ParameterSource::Stretch stretch = source_.stretch(i);
     const bool repeats = stretch.repeats && stretch.length >= n;
     double values[kBlock];
@@ -214,6 +219,7 @@ class ParameterBlocks {
   const T* whole_ = nullptr;   // where it is direct
   size_t step_ = 1;
   Place place_ = Place::kNone;
+  bool as_is_ = false;  // handed over piece by piece, but not converted
   T offset_;
   size_t filled_ = 0;  // elements of the block that repeat one, that of positions filled_from_ to filled_to_
   size_t filled_from_ = 0, filled_to_ = 0;
