@@ -40,7 +40,7 @@ inline simd::F64x2 gelu_tanh(simd::F64x2 x) {
   return times_sigmoid(x, multiply({sum, rest}, a));
 }
 
-/// Sigmoids in float32, as their results are: each step rounds, which the bound of activations allows for, and takes an eighth
+/// Sigmoids in float32, as their results are: each step rounds, which the bound of activations allows for, and takes a quarter
 /// of the time of float64. An object, so that a loop holds the constants.
 class SigmoidF32 {
  public:
@@ -57,7 +57,7 @@ class SigmoidF32 {
     return numerator / (one_ + exp_minus(z));
   }
 
-  /// exp(-x) for |x| < 87: at most 1.5 ulp; beyond 89 it is 0 or infinite. -x = k * log(2) + r, and a polynomial in r by
+  /// exp(-x) for |x| < 87; beyond 89 it is 0 or infinite. -x = k * log(2) + r, and a polynomial in r by
   /// Moshier's expf (Cephes, https://www.netlib.org/cephes/).
   [[nodiscard]] simd::F32x4 exp_minus(simd::F32x4 x) const {
     using namespace simd;

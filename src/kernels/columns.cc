@@ -49,7 +49,7 @@ template <size_t kVectors, bool kPartial>
 
 void ColumnsF32::add_rows(const float* x, size_t stride, size_t rows) {
   size_t c = 0;
-  if (!centered_ && is_norm(scaling_.op)) return add_magnitudes(x, stride, rows);
+  if (is_norm(scaling_.op)) return add_magnitudes(x, stride, rows);
   for (; c + 8 <= count_; c += 8) add_columns<2, false>(x + c, stride, rows, c, 0);
   for (; c + 4 <= count_; c += 4) add_columns<1, false>(x + c, stride, rows, c, 0);
   if (c < count_) add_columns<1, true>(x + c, stride, rows, c, count_ - c);

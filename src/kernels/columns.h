@@ -4,6 +4,8 @@
 #define LAYERNORM_KERNELS_COLUMNS_H_
 
 #include <algorithm>
+#include <cmath>
+#include <new>
 
 #include "kernels/runner.h"
 
@@ -180,7 +182,7 @@ class ColumnsF32 final : public Panel<float> {
     if (scaling_.op == Op::batch_norm) return false;
     bool more = false;
     wide_ = false;
-    if (!centered_ && is_norm(scaling_.op)) {
+    if (is_norm(scaling_.op)) {
       set_norms();
       return false;
     }

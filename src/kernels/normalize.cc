@@ -9,7 +9,6 @@
 #include "kernels/tiles.h"
 
 namespace layernorm {
-
 namespace {
 
 // Values that are worked on at a time where one step follows another: they stay in the first-level cache, or near.
@@ -79,7 +78,7 @@ class RunningStatistics {
     }
     const double old = element(running.dtype, stored, 0);
     const double value = (1 - call_.momentum) * old + call_.momentum * batch;
-    store(running.dtype, value, stored);
+    convert(DType::float64, &value, running.dtype, stored, 1);
     if (call_.is_remote(operand)) call_.transfer->write(operand, index, 1, stored);
   }
 
@@ -88,19 +87,6 @@ class RunningStatistics {
       if (!call_.dims[d].reduced) return call_.strides[static_cast<size_t>(operand)][d];
     }
     return 0;
-  }
-
-  static void store(DType dtype, double value, std::byte* to) {
-    const auto narrow = static_cast<float>(value);
-    if (dtype == DType::float64) {
-      std::memcpy(to, &value, sizeof(value));
-    } else if (dtype == DType::float32) {
-      std::memcpy(to, &narrow, sizeof(narrow));
-    } else if (dtype == DType::float16) {
-      simd::float64_to_float16(&value, reinterpret_cast<uint16_t*>(to), 1);
-    } else {
-      simd::float64_to_bfloat16(&value, reinterpret_cast<uint16_t*>(to), 1);
-    }
   }
 
   const Call& call_;

@@ -31,7 +31,6 @@ class ParameterSource {
   /// Not a constructor: most parameters need none of this, and setting it up takes as long as a short row.
   void set(const Call& call, Operand operand, size_t first, size_t last);
 
-  [[nodiscard]] DType dtype() const { return dtype_; }
   [[nodiscard]] bool is_remote() const { return transfer_ != nullptr; }
 
   /// Whether positions in turn are elements in turn, or are all one element.

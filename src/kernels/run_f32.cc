@@ -24,7 +24,7 @@ void NormalizerF32::write(const float* x, ParameterBlocks<float>& weight, Parame
 void RunF32::add(const float* x, size_t n) {
   if (added_ == 0 && n > 0) first_ = x[0];
   added_ += n;
-  if (!centered_ && is_norm(scaling_.op)) {
+  if (is_norm(scaling_.op)) {
     sums_.add_magnitudes(x, n, scaling_.op == Op::max_normalize);
   } else if (pass_ >= Pass::kWide) {
     sums_.add_wide(x, n, shift_);
@@ -40,7 +40,7 @@ void RunF32::add(const float* x, size_t n) {
 }
 
 bool RunF32::next_pass() {
-  if (!centered_ && is_norm(scaling_.op)) {
+  if (is_norm(scaling_.op)) {
     normalizer_.set_factor(scaling_.floored(sums_.norm(scaling_.op == Op::max_normalize), 1), 1, true);
     return false;
   }

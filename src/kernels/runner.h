@@ -2,9 +2,6 @@
 #ifndef LAYERNORM_KERNELS_RUNNER_H_
 #define LAYERNORM_KERNELS_RUNNER_H_
 
-#include <new>
-#include <type_traits>
-
 #include "kernels/affine.h"
 #include "kernels/rows.h"
 #include "kernels/run_f32.h"

@@ -21,8 +21,6 @@ class Tiles {
         size_(arithmetic_size(call.dtype)),
         direct_(!is_16_bit(call.dtype) && !call.is_remote(x) && !call.is_remote(Operand::y)) {}
 
-  [[nodiscard]] bool direct() const { return direct_; }
-
   /// Elements that a tile may have, a multiple of 64.
   [[nodiscard]] size_t capacity() const { return direct_ ? SIZE_MAX / 64 * 64 : kStageBytes / size_; }
 
