@@ -57,7 +57,7 @@ export abstract class Layer {
   }
 
   /** @internal */
-  protected addBuffer(name: string, shape: Dims, dtype: DType, value: 0 | 1) {
+  protected addBuffer<D extends DType>(name: string, shape: Dims, dtype: D, value: 0 | 1) {
     return this.addState(floatBuffer(name, shape, dtype, value));
   }
 

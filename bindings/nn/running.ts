@@ -54,9 +54,9 @@ abstract class RunningNorm<D extends DType> extends Layer {
   readonly weight: Parameter<D> | null;
   readonly bias: Parameter<D> | null;
   /** [numFeatures], 0 at first; null unless they are tracked. */
-  readonly runningMean: FloatBuffer | null;
+  readonly runningMean: FloatBuffer<D> | null;
   /** [numFeatures], 1 at first; null unless they are tracked. */
-  readonly runningVar: FloatBuffer | null;
+  readonly runningVar: FloatBuffer<D> | null;
   /** How many batches `BatchNorm` has seen in training; null unless they are tracked. */
   readonly numBatchesTracked: CountBuffer | null;
 

@@ -124,11 +124,11 @@ export class Parameter<D extends DType = DType> {
 }
 
 /** Running statistics of a layer: state without a gradient. */
-export interface FloatBuffer {
+export interface FloatBuffer<D extends DType = DType> {
   readonly name: string;
   readonly shape: readonly number[];
-  readonly dtype: DType;
-  readonly data: DataOf<DType>;
+  readonly dtype: D;
+  readonly data: DataOf<D>;
 }
 
 /** How many batches there were. */
@@ -141,8 +141,14 @@ export interface CountBuffer {
 
 export type State = Parameter | FloatBuffer | CountBuffer;
 
-export function floatBuffer(name: string, shape: Dims, dtype: DType, value: 0 | 1): FloatBuffer {
-  return { name, shape: Object.freeze([...shape]), dtype, data: filled(shape, dtype, value) };
+export function floatBuffer<D extends DType>(
+  name: string,
+  shape: Dims,
+  dtype: D,
+  value: 0 | 1,
+): FloatBuffer<D> {
+  const data = filled(shape, dtype, value) as DataOf<D>;
+  return { name, shape: Object.freeze([...shape]), dtype, data };
 }
 
 export function countBuffer(name: string): CountBuffer {

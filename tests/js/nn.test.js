@@ -442,7 +442,7 @@ for (const [name, make] of Object.entries(LAYERS)) {
     assert.deepEqual(other.loadStateDict(dict), { missingKeys: [], unexpectedKeys: [] });
     assert.deepEqual(other.stateDict(), dict);
     /** @type {any} */ for (const { data } of Object.values(dict))
-      (data).fill(/** @type {any} */ (data instanceof BigInt64Array ? 0n : 0));
+      data.fill(/** @type {any} */ (data instanceof BigInt64Array ? 0n : 0));
     assert.notDeepEqual(other.stateDict(), dict);
   });
 }
