@@ -11,7 +11,7 @@ namespace layernorm {
 
 struct Offsets {
   uint64_t x = 0;
-  uint64_t parameter[kOperands] = {};
+  uint64_t parameter[kStrided] = {};
 
   [[nodiscard]] uint64_t of(Operand operand) const { return parameter[static_cast<size_t>(operand)]; }
 };
@@ -46,7 +46,7 @@ class Axes {
       position /= size;
       if (index == 0) continue;
       offsets.x += index * strides_[i];
-      for (size_t operand = 0; operand < kOperands; ++operand) {
+      for (size_t operand = 0; operand < kStrided; ++operand) {
         offsets.parameter[operand] += index * call_.strides[operand][d];
       }
     }
@@ -57,7 +57,8 @@ class Axes {
   [[nodiscard]] uint64_t sharing() const {
     uint64_t positions = 1;
     for (size_t i = 0; i < rank_; ++i) {
-      for (auto operand = static_cast<size_t>(Operand::weight); operand < kOperands; ++operand) {
+      for (auto operand = static_cast<size_t>(Operand::weight); operand <= static_cast<size_t>(Operand::running_var);
+           ++operand) {
         if (call_.strides[operand][dims_[i]] != 0) return positions;
       }
       positions *= call_.dims[dims_[i]].size;
