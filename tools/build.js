@@ -169,6 +169,8 @@ async function compile() {
       outdir: DIST,
       bundle: true,
       splitting: true,
+      // Peers, which users have or lack.
+      external: ["@tensorflow/*"],
       minify: true,
       format: "esm",
       target: "es2022",

@@ -1,22 +1,25 @@
 // The backward operations as layers call them.
-import type { Input } from "../types.js";
+import { callBackward } from "../call.js";
+import { inlined } from "../inlined.js";
+import { OPS } from "../ops.js";
 
 /** The operations of layers. */
 export type Learned = "layerNorm" | "rmsNorm" | "groupNorm" | "instanceNorm" | "batchNorm";
 
+/** What a backward operation returns: null where a parameter is absent. */
 export interface Gradients {
   readonly gradInput: unknown;
-  readonly gradWeight?: unknown;
-  readonly gradBias?: unknown;
-  readonly gradScale?: unknown;
-  readonly gradShift?: unknown;
+  readonly gradWeight: unknown;
+  readonly gradBias: unknown;
+  readonly gradScale: unknown;
+  readonly gradShift: unknown;
 }
 
 export function gradientsOf(
   op: Learned,
-  gradOutput: Input,
-  x: Input,
+  gradOutput: unknown,
+  x: unknown,
   options: Record<string, unknown>,
 ): Gradients {
-  throw new Error(`${op} ${gradOutput} ${x} ${options}`);
+  return callBackward(OPS[`${op}Backward`], inlined, [gradOutput, x], options);
 }

@@ -20,14 +20,9 @@ declare module "@tensorflow/tfjs-core" {
   export function customGrad(
     f: (...args: (Tensor | Save)[]) => Custom,
   ): (...inputs: Tensor[]) => Tensor;
-  export function grad(f: (x: Tensor) => Tensor): (x: Tensor, dy?: Tensor) => Tensor;
-  export function grads(
-    f: (...args: Tensor[]) => Tensor,
-  ): (args: Tensor[], dy?: Tensor) => Tensor[];
   export function tidy<T>(f: () => T): T;
 
   export function tensor(values: Float32Array, shape: number[], dtype: string): Tensor;
-  export function ones(shape: number[]): Tensor;
   export function zerosLike(x: Tensor): Tensor;
   export function add(a: Tensor, b: Tensor | number): Tensor;
   export function sub(a: Tensor | number, b: Tensor): Tensor;

@@ -1,23 +1,26 @@
 // The operations on TensorFlow.js's wasm and cpu backends, whose memory this package's wasm can read: forward and gradient.
 import {
-  add,
   backend,
   customGrad,
   engine,
   getBackend,
-  grad,
-  grads,
-  ones,
   type Tensor,
   type TensorInfo,
   tensor,
-  zerosLike,
 } from "@tensorflow/tfjs-core";
 import { call } from "../call.js";
 import { inlined } from "../inlined.js";
 import { gradientsOf } from "../nn/gradients.js";
 import { OPS } from "../ops.js";
-import { broadcast, composed, type Parameter, parameterShape, type Recipe } from "./composed.js";
+import {
+  gradBiasGradient,
+  gradInputGradients,
+  gradWeightGradients,
+  isTensor,
+  type Parameter,
+  parameterShape,
+  type Recipe,
+} from "./composed.js";
 import type { TfOp } from "./ops.js";
 
 /** Whether the backend in use keeps tensors where this package's wasm can read them. */
@@ -58,9 +61,6 @@ interface Call {
   readonly weight: Parameter;
   readonly bias: Parameter;
 }
-
-const isTensor = (parameter: Parameter): parameter is Tensor =>
-  typeof parameter === "object" && parameter !== null;
 
 const tensorsOf = ({ x, weight, bias }: Call) => [x, ...[weight, bias].filter(isTensor)];
 
@@ -122,37 +122,28 @@ function backward(made: Call, dy: Tensor): Tensor[] {
     () =>
       tensor(data, shape, "float32");
 
+  const inputs = isTensor(weight) ? [dy, x, weight] : [dy, x];
   const results = [
-    derived(make(gradInput, x.shape), isTensor(weight) ? [dy, x, weight] : [dy, x], (dy, x, w) =>
-      grad((x) => composed(recipe, x, w ?? weight, null))(x, dy),
+    withGradient(inputs, make(gradInput, x.shape), (u, [dy, x, w]) =>
+      gradInputGradients(recipe, [dy!, x!, w ?? weight], u),
     ),
   ];
   if (isTensor(weight)) {
     results.push(
-      derived(make(gradWeight!, shape), [dy, x], (dy, x) =>
-        grad((w) => composed(recipe, x, w, null))(ones(shape), dy),
+      withGradient([dy, x], make(gradWeight!, shape), (q, [dy, x]) =>
+        gradWeightGradients(recipe, dy!, x!, q),
       ),
     );
   }
   if (isTensor(bias)) {
     results.push(
-      derived(make(gradBias!, shape), [dy], (dy) =>
-        grad((b) => add(zerosLike(dy), broadcast(recipe.geometry, b)))(ones(shape), dy),
-      ),
+      withGradient([dy], make(gradBias!, shape), (q, [dy]) => [gradBiasGradient(recipe, dy!, q)]),
     );
   }
   return results;
 }
 
-/** A value that was computed elsewhere by a formula of some tensors, with that formula's gradient. */
-function derived(
-  value: () => Tensor,
-  inputs: Tensor[],
-  formula: (...inputs: Tensor[]) => Tensor,
-): Tensor {
-  return withGradient(inputs, value, (dy, saved) => grads(formula)(saved, dy));
-}
-
+/** A value that was computed elsewhere, of some tensors, with its gradients for them. */
 function withGradient(
   inputs: Tensor[],
   value: () => Tensor,
