@@ -60,7 +60,12 @@ class Runs {
     this.#split = split;
     this.#axes = axes;
     const parts = this.#parts(x);
-    const deviation = centered ? sub(parts, this.#mean(parts)) : parts;
+    let deviation = parts;
+    if (centered) {
+      // Where the mean is far from 0, its rounding is more than the deviations': what is left of it goes in a second step.
+      const near = sub(parts, this.#mean(parts));
+      deviation = sub(near, this.#mean(near));
+    }
     this.#rstd = rsqrt(add(this.#mean(square(deviation)), eps));
     this.#n = mul(deviation, this.#rstd);
   }

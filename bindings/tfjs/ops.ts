@@ -1,5 +1,5 @@
 // The operations on tensors of TensorFlow.js.
-import type { Tensor } from "@tensorflow/tfjs-core";
+import { type Tensor, tidy } from "@tensorflow/tfjs-core";
 import { sameDims, show } from "../dims.js";
 import { describe, wrongType, wrongValue } from "../errors.js";
 import { OPS } from "../ops.js";
@@ -136,7 +136,7 @@ function apply(name: TfOp, x: Tensor, given: object = {}): Tensor {
   const b = readParameter(name, "bias", bias, shape);
   return runsOnWasm()
     ? throughWasm({ name, places, recipe, x, weight: w, bias: b })
-    : composed(recipe, x, w, b);
+    : tidy(() => composed(recipe, x, w, b));
 }
 
 function isTensor(value: unknown): value is Tensor {
