@@ -30,20 +30,20 @@ type Config = serialization.ConfigDict;
  * - LSTM: `(i, f, g, o) = LN(x W) + LN(h U) + b`
  * - GRU: `(z, r) = LN(x W_zr) + LN(h U_zr)`, `n = tanh(LN(x W_n) + r * LN(h U_n))`
  *
- * `per_gate`: the sum of both parts, each gate by itself, as TensorFlow 1's LayerNormBasicLSTMCell has it.
+ * `perGate`: the sum of both parts, each gate by itself, as TensorFlow 1's LayerNormBasicLSTMCell has it.
  * - LSTM: `i = LN(x W_i + h U_i)`, and f, g, o alike
  * - GRU: `z = LN(x W_z + h U_z)`, r alike, `n = tanh(LN(x W_n + r * (h U_n)))`
  *
- * `fused_gates`: the sum of both parts, over all gates together.
+ * `fusedGates`: the sum of both parts, over all gates together.
  * - LSTM: `(i, f, g, o) = LN(x W + h U)`
  * - GRU: `(z, r) = LN(x W_zr + h U_zr)`, `n = tanh(LN(x W_n + r * (h U_n)))`
  *
  * In all of them, LSTM: `c' = sigmoid(f) * c + sigmoid(i) * tanh(g)`, `h' = sigmoid(o) * tanh(LN(c'))`, and GRU, with sigmoid
  * applied to z and r: `h' = (1 - z) * h + z * n`.
  */
-export type CellDefinition = "ba2016" | "per_gate" | "fused_gates";
+export type CellDefinition = "ba2016" | "perGate" | "fusedGates";
 
-const readDefinition = choice<CellDefinition>(["ba2016", "per_gate", "fused_gates"]);
+const readDefinition = choice<CellDefinition>(["ba2016", "perGate", "fusedGates"]);
 
 type Named = string | object | null | undefined;
 
@@ -57,7 +57,7 @@ export interface LayerNormCellArgs {
   epsilon?: number | undefined;
   /** Of W. Default: `glorotUniform`. */
   kernelInitializer?: Named;
-  /** Of U. Default: `orthogonal`. */
+  /** Of U. Default: `glorotUniform`. */
   recurrentInitializer?: Named;
   kernelRegularizer?: Named;
   recurrentRegularizer?: Named;
@@ -120,6 +120,8 @@ abstract class LayerNormCell extends layers.RNNCell {
     const given = KERNELS.map((name) => [name, args[name] ?? undefined]);
     this.#kernels = layers.lstmCell({
       kernelInitializer: "glorotUniform",
+      // Keras's orthogonal one needs methods of tensors that only the whole of TensorFlow.js has.
+      recurrentInitializer: "glorotUniform",
       ...Object.fromEntries(given.filter(([, value]) => value !== undefined)),
       units: this.units,
       name: "kernels",
@@ -232,7 +234,7 @@ export class LayerNormLSTMCell extends LayerNormCell {
               add(this.norm(input, this.#inputNorm!), this.norm(state, this.#recurrentNorm!)),
               this.#bias!.read(),
             )
-          : this.norm(add(input, state), this.#gatesNorm!, this.definition === "per_gate" ? 4 : 1);
+          : this.norm(add(input, state), this.#gatesNorm!, this.definition === "perGate" ? 4 : 1);
       const [i, f, g, o] = split(gates, 4, 1) as [Tensor, Tensor, Tensor, Tensor];
       const nextC = add(mul(sigmoid(f), c), mul(sigmoid(i), tanh(g)));
       const nextH = mul(sigmoid(o), tanh(this.norm(nextC, this.#stateNorm!)));
@@ -279,7 +281,7 @@ export class LayerNormGRUCell extends LayerNormCell {
       const gates =
         definition === "ba2016"
           ? add(this.norm(inputGates, gatesNorm), this.norm(stateGates, recurrentGatesNorm))
-          : this.norm(add(inputGates, stateGates), gatesNorm, definition === "per_gate" ? 2 : 1);
+          : this.norm(add(inputGates, stateGates), gatesNorm, definition === "perGate" ? 2 : 1);
       const [z, r] = split(sigmoid(gates), 2, 1) as [Tensor, Tensor];
       const candidate =
         definition === "ba2016"
