@@ -1,7 +1,8 @@
 // The backward operations as layers call them.
-import { callBackward } from "../call.js";
+
 import { inlined } from "../inlined.js";
 import { OPS } from "../ops.js";
+import { shared } from "../shared.js";
 
 /** The operations of layers. */
 export type Learned = "layerNorm" | "rmsNorm" | "groupNorm" | "instanceNorm" | "batchNorm";
@@ -21,5 +22,5 @@ export function gradientsOf(
   x: unknown,
   options: Record<string, unknown>,
 ): Gradients {
-  return callBackward(OPS[`${op}Backward`], inlined, [gradOutput, x], options);
+  return shared.callBackward(OPS[`${op}Backward`], inlined, [gradOutput, x], options);
 }

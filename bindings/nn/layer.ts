@@ -1,9 +1,9 @@
 // What all layers have in common: parameters and buffers, the mode, and what backward needs of the last forward.
-import { call } from "../call.js";
 import type { Dims } from "../dims.js";
 import { wrongType, wrongValue } from "../errors.js";
 import { inlined } from "../inlined.js";
 import { OPS } from "../ops.js";
+import { shared } from "../shared.js";
 import { makeDisposable } from "../tensor.js";
 import type { DType, Input, Like, ShapeOptions, WithDispose } from "../types.js";
 import { type Gradients, gradientsOf, type Learned } from "./gradients.js";
@@ -79,7 +79,7 @@ export abstract class Layer {
     once: Record<string, unknown> = {},
   ): Like<X> {
     this.live("forward");
-    const y = call(OPS[op], inlined, x, { ...options, ...once, weight, bias });
+    const y = shared.call(OPS[op], inlined, x, { ...options, ...once, weight, bias });
     this.#done = { op, x, options };
     return y;
   }

@@ -1,9 +1,9 @@
 // The layers that keep running statistics: batch and instance normalization.
-import { call } from "../call.js";
 import { wrongValue } from "../errors.js";
 import { inlined } from "../inlined.js";
 import { OPS } from "../ops.js";
 import { orNone, readCount, readEps, readFlag, readFraction } from "../option_readers.js";
+import { shared } from "../shared.js";
 import { Tensor } from "../tensor.js";
 import type { ChannelOptions, DType, Input, Like } from "../types.js";
 import { COMMON, readArguments, readLayout } from "./arguments.js";
@@ -209,7 +209,7 @@ export class InstanceNorm<D extends DType = "float32"> extends RunningNorm<D> {
     const weight = this.momentum ?? 0;
     // With eps 0 rstd alone has the variance, however small it is.
     const options = { layout, shape, eps: 0, returnStats: true };
-    const { output, mean, rstd } = call(OPS.instanceNorm, inlined, x, options);
+    const { output, mean, rstd } = shared.call(OPS.instanceNorm, inlined, x, options);
     const means = numbersOf(mean);
     const variances = numbersOf(rstd).map((value) => 1 / value ** 2);
     const perChannel = countOf(output) / means.length;

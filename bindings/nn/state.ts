@@ -1,5 +1,4 @@
 // What a layer owns: parameters, which have gradients, and buffers, which have none; and how both are saved and loaded.
-import { copyToTensor } from "../create.js";
 import { count, type Dims, requireSize, sameDims, show } from "../dims.js";
 import {
   copyInto,
@@ -15,6 +14,7 @@ import { inlined } from "../inlined.js";
 import { backendFor } from "../instance.js";
 import { flatOperand, type Operand, readOperand, settle } from "../operands.js";
 import { readString } from "../option_readers.js";
+import { shared } from "../shared.js";
 import { stateOf } from "../tensor.js";
 import type { DataOf, DType, Input } from "../types.js";
 
@@ -183,7 +183,7 @@ export function writeFloat64({ name, shape, dtype, data }: FloatBuffer, values: 
 /** Elements of a settled operand in another element type, each rounded once. */
 function converted(where: string, source: Operand, dims: Dims, dtype: DType): Elements {
   const backend = backendFor(inlined);
-  const copy = copyToTensor(where, backend, source, dims, dtype);
+  const copy = shared.copyToTensor(where, backend, source, dims, dtype);
   try {
     return backend.viewOf(stateOf(copy)!).slice();
   } finally {

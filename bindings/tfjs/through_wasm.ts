@@ -8,10 +8,10 @@ import {
   type TensorInfo,
   tensor,
 } from "@tensorflow/tfjs-core";
-import { call } from "../call.js";
 import { inlined } from "../inlined.js";
 import { gradientsOf } from "../nn/gradients.js";
 import { OPS } from "../ops.js";
+import { shared } from "../shared.js";
 import {
   gradBiasGradient,
   gradInputGradients,
@@ -90,7 +90,7 @@ function forward(made: Call): Tensor {
   const memory = wasmMemory();
   if (memory === undefined) {
     const input = { data: x.dataSync(), shape: x.shape };
-    const { data } = call(OPS[name], inlined, input, optionsOf(made, undefined)) as Like;
+    const { data } = shared.call(OPS[name], inlined, input, optionsOf(made, undefined)) as Like;
     return tensor(data, x.shape, "float32");
   }
   // Before any view is taken, since this can detach them.
@@ -98,7 +98,7 @@ function forward(made: Call): Tensor {
   try {
     const out = memory.typedArrayFromHeap(y);
     const input = { data: elements(x, memory), shape: x.shape };
-    call(OPS[name], inlined, input, { ...optionsOf(made, memory), out });
+    shared.call(OPS[name], inlined, input, { ...optionsOf(made, memory), out });
   } catch (error) {
     memory.disposeData(y.dataId);
     throw error;
