@@ -185,7 +185,10 @@ export abstract class Layer {
 // The static block defines it where the engine knows the symbol.
 export interface Layer extends WithDispose {}
 
-/** A gradient's elements: parameters are tensor-like objects, and so are their gradients. */
+/**
+ * A gradient's elements: parameters are tensor-like objects, and so are their gradients.
+ * @internal
+ */
 export function elementsOf(gradient: unknown): ArrayLike<number> {
   return (gradient as { data: ArrayLike<number> }).data;
 }

@@ -222,7 +222,10 @@ export class GroupNorm<D extends DType = "float32"> extends Layer {
   }
 }
 
-/** A size or dimensions, none of them 0. */
+/**
+ * A size or dimensions, none of them 0.
+ * @internal
+ */
 export function readShape(where: string, value: unknown): Dims {
   const shape = readSize(where, "normalizedShape", value);
   if (shape.length === 0 || shape.includes(0)) {

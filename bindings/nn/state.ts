@@ -139,8 +139,10 @@ export interface CountBuffer {
   readonly data: BigInt64Array;
 }
 
+/** @internal */
 export type State = Parameter | FloatBuffer | CountBuffer;
 
+/** @internal */
 export function floatBuffer<D extends DType>(
   name: string,
   shape: Dims,
@@ -151,6 +153,7 @@ export function floatBuffer<D extends DType>(
   return { name, shape: Object.freeze([...shape]), dtype, data };
 }
 
+/** @internal */
 export function countBuffer(name: string): CountBuffer {
   return { name, shape: Object.freeze([]), dtype: "int64", data: new BigInt64Array(1) };
 }
@@ -161,19 +164,28 @@ function filled(shape: Dims, dtype: DType, value: 0 | 1): DataOf<DType> {
   return ownArray(elements, dtype) as DataOf<DType>;
 }
 
-/** A settled operand's elements as float64, in an array of their own. */
+/**
+ * A settled operand's elements as float64, in an array of their own.
+ * @internal
+ */
 export function float64Of(where: string, operand: Operand, dims: Dims): Float64Array {
   return converted(where, operand, dims, "float64") as Float64Array;
 }
 
-/** The elements of a parameter or buffer, as float64. */
+/**
+ * The elements of a parameter or buffer, as float64.
+ * @internal
+ */
 export function readFloat64({ name, shape, dtype, data }: Parameter | FloatBuffer): Float64Array {
   const source = flatOperand(dtype, data);
   settle("layernorm/nn", name, source);
   return float64Of("layernorm/nn", source, shape);
 }
 
-/** Writes float64 to a buffer, each rounded once. */
+/**
+ * Writes float64 to a buffer, each rounded once.
+ * @internal
+ */
 export function writeFloat64({ name, shape, dtype, data }: FloatBuffer, values: Float64Array) {
   const source = flatOperand("float64", values);
   settle("layernorm/nn", name, source);
@@ -191,7 +203,10 @@ function converted(where: string, source: Operand, dims: Dims, dtype: DType): El
   }
 }
 
-/** A copy of a layer's state. */
+/**
+ * A copy of a layer's state.
+ * @internal
+ */
 export function saveState(states: readonly State[]): StateDict {
   const dict: StateDict = {};
   for (const { name, data, shape, dtype } of states) {
@@ -207,7 +222,10 @@ const isDict = (value: unknown): value is Record<string, unknown> =>
   !ArrayBuffer.isView(value) &&
   stateOf(value) === undefined;
 
-/** Loads all of a layer's state, or, if anything is wrong, nothing: one error then names it all. */
+/**
+ * Loads all of a layer's state, or, if anything is wrong, nothing: one error then names it all.
+ * @internal
+ */
 export function loadState(
   where: string,
   states: readonly State[],

@@ -153,7 +153,11 @@ abstract class LayerNormCell extends layers.RNNCell {
 
   protected abstract buildNorms(): void;
 
-  protected addNorm(name: string, units: number, beta = initializers.zeros()): Norm {
+  protected addNorm(
+    name: string,
+    units: number,
+    beta: ReturnType<typeof initializers.zeros> = initializers.zeros(),
+  ): Norm {
     const size = [units];
     return {
       gamma: this.addWeight(`${name}_gamma`, size, "float32", initializers.ones()),
