@@ -9,6 +9,7 @@
 #include "kernels/gradient.h"
 #include "kernels/kernels.h"
 #include "kernels/layout.h"
+#include "kernels/narrow.h"
 #include "kernels/scaling.h"
 #include "kernels/sum.h"
 #include "kernels/wide.h"
@@ -216,12 +217,14 @@ class Backward {
         reduced_(call, layout.inner, true),
         is_given_(has(Operand::given_rstd)),
         has_steps_(call.activation != Activation::none || has(Operand::scale) || has(Operand::shift)),
+        is_narrow_(!two_ && !layout.columns && !has_steps_ && sum == nullptr && call.op != Op::batch_norm),
         x_(call, Operand::x, call.dtype, call.x),
         grad_output_(call, Operand::grad_output, call.grad_output_dtype, call.grad_output),
         grad_sum_(call, Operand::grad_sum, call.grad_sum_dtype, call.grad_sum),
         grad_input_(call, Operand::y, call.dtype, call.y),
         gate_(call, Operand::gate, layout.inner),
         weight_(call, Operand::weight, layout.inner, call.weight_offset),
+        narrow_weight_(call, Operand::weight, 1, call.weight_offset, layout.inner, call.rank),
         bias_(call, Operand::bias, layout.inner),
         scale_(call, Operand::scale, layout.inner, 1),
         shift_(call, Operand::shift, layout.inner),
@@ -266,12 +269,34 @@ class Backward {
   }
   [[nodiscard]] bool adds() const { return sum_ != nullptr; }
 
-  enum class Pass : uint8_t { kStatistics, kMeans, kWrite };
+  enum class Pass : uint8_t { kStatistics, kMeans, kWrite, kNarrowMeans, kNarrowWrite };
 
   void panel(const Panel& panel) {
     take_constants(panel);
+    if (is_narrow_ && take_narrow_means(panel)) {
+      pass(panel, Pass::kNarrowWrite);
+      return;
+    }
     if (call_.op != Op::batch_norm) take_means(panel);
     pass(panel, Pass::kWrite);
+  }
+
+  // Whether float32 does for a run: it is then ready to be written.
+  bool take_narrow_means(const Panel& panel) {
+    narrow_ = NarrowRun(-minus_mean_.high[0], -minus_mean_.low[0], run_rstd_.high[0]);
+    narrow_sums_ = {};
+    pass(panel, Pass::kNarrowMeans);
+    if (!narrow_sums_.do_for(narrow_)) return false;
+    const auto sum = [](const simd::F64x2(&lanes)[2]) { return simd::sum_lanes(lanes[0] + lanes[1]); };
+    const double part = -1 / static_cast<double>(scaling_.size);
+    narrow_.set(is_centered_op() ? sum(narrow_sums_.grad) * part : 0, sum(narrow_sums_.product) * product_part(0));
+    return true;
+  }
+
+  // What a sum of products is multiplied with, for one to add.
+  [[nodiscard]] double product_part(size_t lane) const {
+    if (call_.op == Op::l2_normalize) return floored_[lane] ? 0.0 : -1.0;
+    return -1 / static_cast<double>(scaling_.size);
   }
 
   // Tiles do not depend on where operands are, so that sums have the same order.
@@ -368,9 +393,8 @@ class Backward {
     const size_t lanes = layout_.columns ? static_cast<size_t>(layout_.fold) : lanes_;
     const TwoPart part = {-1 / static_cast<double>(scaling_.size), 0};
     for (size_t k = 0; k < lanes_; k += lanes) {
-      const bool sums = call_.op == Op::l2_normalize;
       spread(mean_grad_, k, lanes, part);
-      spread(mean_product_, k, lanes, sums ? TwoPart{floored_[k] ? 0.0 : -1.0, 0} : part);
+      spread(mean_product_, k, lanes, {product_part(k), 0});
     }
   }
 
@@ -387,7 +411,7 @@ class Backward {
       return;
     }
     const Rows grad = place(grad_output_, tile, stages_[1]);
-    const bool writes = pass == Pass::kWrite;
+    const bool writes = pass == Pass::kWrite || pass == Pass::kNarrowWrite;
     if (writes && grad_sum_.is_there()) of_sum_ = place(grad_sum_, tile, stages_[2]);
     if (writes && gradient(Operand::gate).is_wanted()) own_ = place(x_, tile, stages_[3]);
     // Over what was staged of the gradient, block by block.
@@ -397,10 +421,15 @@ class Backward {
     for (size_t row = 0; row < tile.rows; ++row) {
       const Offsets offsets = reduced_.at(tile.row + row, panel.offsets);
       for (WideParameter* each : {&gate_, &weight_, &bias_, &scale_, &shift_}) each->move_to(offsets);
+      narrow_weight_.move_to(offsets.of(Operand::weight));
       for (Gradient& each : gradients_) each.move_to(offsets);
       for (size_t i = 0; i < tile.columns; i += kBlock) {
         const size_t n = std::min(kBlock, tile.columns - i);
         const size_t at = i * size_;
+        if (pass >= Pass::kNarrowMeans) {
+          narrow_block(x.at(row) + at, grad.at(row) + at, writes ? to.at(row) + at : nullptr, tile.position + i, n);
+          continue;
+        }
         prepare(x.at(row) + at, grad.at(row) + at, tile.position + i, n);
         if (writes) {
           write(row, at, tile.position + i, n);
@@ -412,6 +441,22 @@ class Backward {
     }
     if (!writes || direct != nullptr) return;
     stage(tile, stages_[1], [&](uint64_t begin, size_t n, std::byte* from) { grad_input_.write(begin, n, from); });
+  }
+
+  // `to` is null where the means are taken.
+  void narrow_block(const std::byte* from, const std::byte* of, std::byte* to, size_t position, size_t n) {
+    const auto* x = reinterpret_cast<const float*>(from);
+    const auto* grad = reinterpret_cast<const float*>(of);
+    const float* weight = narrow_weight_.at(position, n);
+    if (to == nullptr) {
+      add_narrow(narrow_, x, grad, weight, n, narrow_sums_);
+      return;
+    }
+    // Before the gradient may be written over.
+    if (gradient(Operand::bias).is_wanted()) gradient(Operand::bias).add(position, n, grad);
+    float products[kBlock];
+    write_narrow(narrow_, x, grad, weight, n, reinterpret_cast<float*>(to), products);
+    if (gradient(Operand::weight).is_wanted()) gradient(Operand::weight).add(position, n, products);
   }
 
   void add_means(size_t n) {
@@ -515,10 +560,15 @@ class Backward {
   size_t size_;  // of an element in bytes
   Axes kept_, reduced_;
   bool is_given_, has_steps_;
+  bool is_narrow_;  // whether runs may do with float32
   Elements x_, grad_output_, grad_sum_, grad_input_;
-  WideParameter gate_, weight_, bias_, scale_, shift_, mean_, rstd_;
+  WideParameter gate_, weight_;
+  ParameterBlocks<float> narrow_weight_;
+  WideParameter bias_, scale_, shift_, mean_, rstd_;
   Gradient gradients_[kGradients];
 
+  NarrowRun narrow_;
+  NarrowSums narrow_sums_;
   Rows of_sum_ = {nullptr, 0};  // at the present tile
   Rows own_ = {nullptr, 0};     // x beside the sum
   // Of each column; of one run in each lane.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/narrow.h"
+
 namespace layernorm {
 
 Gradient::Gradient(const Call& call, Operand of, uint64_t elements, size_t first)
@@ -31,6 +33,26 @@ void Gradient::add(size_t position, size_t n, const WideBlock& values) {
     } else {
       sums(to.element, length);
       accumulate(two_, values.high + done, values.low + done, high_, low_, length);
+    }
+    done += length;
+  }
+}
+
+void Gradient::add(size_t position, size_t n, const float* values) {
+  for (size_t done = 0; done < n;) {
+    const ParameterPlaces::Stretch to = places_.stretch(position + done);
+    const size_t length = std::min(to.length, n - done);
+    if (whole_) {
+      double wide[kBlock] = {};
+      accumulate(values + done, wide, length);
+      store(to.element, length, wide);
+    } else {
+      sums(to.element, to.repeats ? 1 : length);
+      if (to.repeats) {
+        *high_ += total(values + done, length);
+      } else {
+        accumulate(values + done, high_, length);
+      }
     }
     done += length;
   }

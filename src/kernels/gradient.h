@@ -19,6 +19,7 @@ class Gradient {
 
   /// Adds what n <= kBlock elements from a position on contribute.
   void add(size_t position, size_t n, const WideBlock& values);
+  void add(size_t position, size_t n, const float* values);
 
   /// Rounds the sums.
   void finish();

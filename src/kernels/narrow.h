@@ -1,0 +1,71 @@
+// The gradient of a run in float32, where that does: what most runs of float32 and of 16-bit types need.
+#ifndef LAYERNORM_KERNELS_NARROW_H_
+#define LAYERNORM_KERNELS_NARROW_H_
+
+#include <cmath>
+#include <cstddef>
+
+#include "simd/vec.h"
+
+namespace layernorm {
+
+/// What a run is gone through with. A normalized value is ((x - mean) - mean_rest) * rstd, whose relative error is small also
+/// where x is near the mean.
+struct NarrowRun {
+  float mean = 0;
+  float mean_rest = 0;
+  float rstd = 0;
+  // The gradient of a value is gw * rstd + constant + normalized * slope, gw that of the normalized value.
+  float constant = 0;
+  float slope = 0;
+
+  NarrowRun() = default;
+  /// The mean in two parts.
+  NarrowRun(double high, double low, double exact_rstd)
+      : mean(static_cast<float>(high + low)),
+        mean_rest(static_cast<float>((high - static_cast<double>(mean)) + low)),
+        rstd(static_cast<float>(exact_rstd)) {}
+
+  void set(double minus_mean_grad, double minus_mean_product) {
+    constant = static_cast<float>(minus_mean_grad * rstd);
+    slope = static_cast<float>(minus_mean_product * rstd);
+  }
+};
+
+/// Sums of gw and of gw * normalized, by lanes, and the largest magnitudes of gw and of normalized values.
+struct NarrowSums {
+  simd::F64x2 grad[2] = {simd::splat(0.0), simd::splat(0.0)};
+  simd::F64x2 product[2] = {simd::splat(0.0), simd::splat(0.0)};
+  simd::I32x4 grad_bits, normalized_bits;
+
+  /// Whether float32 does. The mean of the products may cancel, while an outlier multiplies its error; and nothing that counts
+  /// may overflow or vanish.
+  [[nodiscard]] bool do_for(const NarrowRun& run) const {
+    constexpr float kLargest = 0x1p60F;
+    const auto moderate = [](float value) { return value >= 1 / kLargest && value <= kLargest; };
+    const float largest = simd::largest_magnitude(grad_bits);
+    return moderate(run.rstd) && std::fabs(run.mean) <= kLargest && (largest == 0 || moderate(largest)) &&
+           simd::largest_magnitude(normalized_bits) <= 6;
+  }
+};
+
+/// Adds n <= kBlock values.
+void add_narrow(const NarrowRun& run, const float* x, const float* grad, const float* weight, size_t n,
+                NarrowSums& sums);
+
+/// Writes the gradients of n <= kBlock values of a run, and grad * normalized to `product`. y may be grad.
+void write_narrow(const NarrowRun& run, const float* x, const float* grad, const float* weight, size_t n, float* y,
+                  float* product);
+
+/// Rows that stand `stride` elements apart, all of the same columns, and the sums over them.
+inline constexpr size_t kQuad = 4;
+void write_quad(const NarrowRun* runs, const float* x, const float* grad, size_t stride, const float* weight, size_t n,
+                float* y, size_t y_stride, double* products, double* grads);
+
+/// to += from.
+void accumulate(const float* from, double* to, size_t n);
+[[nodiscard]] double total(const float* of, size_t n);
+
+}  // namespace layernorm
+
+#endif  // LAYERNORM_KERNELS_NARROW_H_
