@@ -19,6 +19,8 @@ namespace {
 
 // What stays near while a run, or a panel of them, is gone through.
 constexpr size_t kStageBytes = 16384;
+// Four rows of float32 fill two stages.
+constexpr size_t kQuadColumns = 2 * kStageBytes / sizeof(float) / kQuad;
 
 /// What a run is normalized with: ((x * scale - mean) - mean_rest) * factor.
 struct RunConstants {
@@ -154,6 +156,13 @@ class WideParameter {
 
   void move_to(const Offsets& offsets) { source_.move_to(offsets.of(operand_)); }
 
+  /// How many positions in turn have one element, as far as is known.
+  [[nodiscard]] size_t repeats(size_t position) const {
+    if (parameter_.kind != Parameter::Kind::vector) return SIZE_MAX;
+    const ParameterPlaces::Stretch found = source_.stretch(position);
+    return found.repeats ? found.length : 1;
+  }
+
   /// n <= kBlock elements from a position on; good until the next call.
   const WideBlock& at(size_t position, size_t n) {
     if (parameter_.kind != Parameter::Kind::vector) return block_;
@@ -237,7 +246,12 @@ class Backward {
     const auto fold = static_cast<size_t>(layout_.fold);
     const size_t most = layout_.columns ? kBlock / fold * fold : 1;
     const uint64_t size = layout_.columns ? layout_.size : 1;
-    for (uint64_t i = 0; i < kept_.count(); ++i) {
+    uint64_t i = 0;
+    if (has_quads()) {
+      narrow_weight_.expand(static_cast<size_t>(layout_.size), expanded_);
+      for (; i + kQuad <= kept_.count(); i += kQuad) quad(i);
+    }
+    for (; i < kept_.count(); ++i) {
       const Offsets offsets = kept_.at(i, {});
       for (uint64_t first = 0; first < size; first += most) {
         panel({offsets, first, static_cast<size_t>(std::min<uint64_t>(most, size - first))});
@@ -281,11 +295,70 @@ class Backward {
     pass(panel, Pass::kWrite);
   }
 
+  // Rows that are runs, share their parameters, and are short enough for a stage.
+  [[nodiscard]] bool has_quads() {
+    return is_narrow_ && reduced_.count() == 1 && layout_.size <= kQuadColumns && kept_.sharing() >= kept_.count() &&
+           gradient(Operand::weight).is_contiguous() && gradient(Operand::bias).is_contiguous();
+  }
+
+  // Four rows, whose gradients of parameters are summed before they are added to the rest; each row by itself where float32
+  // does not do for all of them.
+  void quad(uint64_t index) {
+    const Offsets offsets = kept_.at(index, {});
+    const auto n = static_cast<size_t>(layout_.size);
+    const Tile tile = {offsets.x, kQuad, n, n, 0, 0};
+    const Rows x = place(x_, tile, stages_[0]);
+    const Rows grad = place(grad_output_, tile, stages_[2]);
+    const NarrowWeights weights = {narrow_weight_.at(0, 1), !has_contiguous_weight()};
+    NarrowRun runs[kQuad];
+    bool narrow = true;
+    for (size_t r = 0; r < kQuad && narrow; ++r) {
+      held_ = x.at(r);
+      const Offsets of_run = kept_.at(index + r, {});
+      take_constants({of_run, 0, 1});
+      begin_narrow();
+      add_narrow(narrow_, floats(x.at(r)), floats(grad.at(r)), weights, n, narrow_sums_);
+      narrow = end_narrow();
+      runs[r] = narrow_;
+    }
+    held_ = nullptr;
+    if (!narrow) {
+      for (size_t r = 0; r < kQuad; ++r) panel({kept_.at(index + r, {}), 0, 1});
+      return;
+    }
+    for (Gradient& each : gradients_) each.move_to(offsets);
+    std::byte* direct = grad_input_.direct(tile.begin);
+    auto* to = floats(direct != nullptr ? direct : stages_[2]);
+    Gradient& weight = gradient(Operand::weight);
+    Gradient& bias = gradient(Operand::bias);
+    const bool whole = !weight.is_remote() && !bias.is_remote();
+    for (size_t i = 0; i < n; i += whole ? n : kBlock) {
+      const size_t size = whole ? n : std::min(kBlock, n - i);
+      write_quad(runs, floats(x.data) + i, floats(grad.data) + i, n, {weights.from(i), weights.repeats}, size, to + i,
+                 weight.contiguous(i, size), bias.contiguous(i, size));
+    }
+    if (direct == nullptr) grad_input_.write(tile.begin, kQuad * n, stages_[2]);
+  }
+
+  [[nodiscard]] bool has_contiguous_weight() const {
+    return call_.parameter(Operand::weight).kind == Parameter::Kind::vector;
+  }
+
+  static float* floats(std::byte* of) { return reinterpret_cast<float*>(of); }
+
   // Whether float32 does for a run: it is then ready to be written.
   bool take_narrow_means(const Panel& panel) {
+    begin_narrow();
+    pass(panel, Pass::kNarrowMeans);
+    return end_narrow();
+  }
+
+  void begin_narrow() {
     narrow_ = NarrowRun(-minus_mean_.high[0], -minus_mean_.low[0], run_rstd_.high[0]);
     narrow_sums_ = {};
-    pass(panel, Pass::kNarrowMeans);
+  }
+
+  bool end_narrow() {
     if (!narrow_sums_.do_for(narrow_)) return false;
     const auto sum = [](const simd::F64x2(&lanes)[2]) { return simd::sum_lanes(lanes[0] + lanes[1]); };
     const double part = -1 / static_cast<double>(scaling_.size);
@@ -353,7 +426,11 @@ class Backward {
     if (takes) {
       statistics_.begin(runs, fold == 0 && (scaling_.size == layout_.size || layout_.size >= kFewest));
       do {
-        pass(panel, Pass::kStatistics);
+        if (held_ == nullptr) {
+          pass(panel, Pass::kStatistics);
+        } else {
+          statistics_.add(held_, 0, 1, static_cast<size_t>(layout_.size), 0);
+        }
       } while (statistics_.next_pass());
     } else {
       mean_.move_to(panel.offsets);
@@ -423,10 +500,12 @@ class Backward {
       for (WideParameter* each : {&gate_, &weight_, &bias_, &scale_, &shift_}) each->move_to(offsets);
       narrow_weight_.move_to(offsets.of(Operand::weight));
       for (Gradient& each : gradients_) each.move_to(offsets);
-      for (size_t i = 0; i < tile.columns; i += kBlock) {
-        const size_t n = std::min(kBlock, tile.columns - i);
+      for (size_t i = 0, n = 0; i < tile.columns; i += n) {
         const size_t at = i * size_;
+        n = std::min(kBlock, tile.columns - i);
         if (pass >= Pass::kNarrowMeans) {
+          const size_t repeats = std::min(weight_.repeats(tile.position + i), bias_.repeats(tile.position + i));
+          n = std::min(std::max(repeats, n), tile.columns - i);
           narrow_block(x.at(row) + at, grad.at(row) + at, writes ? to.at(row) + at : nullptr, tile.position + i, n);
           continue;
         }
@@ -443,20 +522,19 @@ class Backward {
     stage(tile, stages_[1], [&](uint64_t begin, size_t n, std::byte* from) { grad_input_.write(begin, n, from); });
   }
 
-  // `to` is null where the means are taken.
-  void narrow_block(const std::byte* from, const std::byte* of, std::byte* to, size_t position, size_t n) {
-    const auto* x = reinterpret_cast<const float*>(from);
-    const auto* grad = reinterpret_cast<const float*>(of);
-    const float* weight = narrow_weight_.at(position, n);
+  // `to` is null where the means are taken. More than a block only of what shares its parameters.
+  void narrow_block(std::byte* from, std::byte* of, std::byte* to, size_t position, size_t n) {
+    const float* x = floats(from);
+    const float* grad = floats(of);
+    const NarrowWeights weights = {narrow_weight_.at(position, std::min(n, kBlock)), n > kBlock};
     if (to == nullptr) {
-      add_narrow(narrow_, x, grad, weight, n, narrow_sums_);
+      add_narrow(narrow_, x, grad, weights, n, narrow_sums_);
       return;
     }
     // Before the gradient may be written over.
     if (gradient(Operand::bias).is_wanted()) gradient(Operand::bias).add(position, n, grad);
-    float products[kBlock];
-    write_narrow(narrow_, x, grad, weight, n, reinterpret_cast<float*>(to), products);
-    if (gradient(Operand::weight).is_wanted()) gradient(Operand::weight).add(position, n, products);
+    write_narrow(narrow_, x, grad, weights, n, floats(to), expanded_);
+    if (gradient(Operand::weight).is_wanted()) gradient(Operand::weight).add(position, n, expanded_);
   }
 
   void add_means(size_t n) {
@@ -567,6 +645,7 @@ class Backward {
   WideParameter bias_, scale_, shift_, mean_, rstd_;
   Gradient gradients_[kGradients];
 
+  std::byte* held_ = nullptr;  // the values of the run, where they are at hand
   NarrowRun narrow_;
   NarrowSums narrow_sums_;
   Rows of_sum_ = {nullptr, 0};  // at the present tile
@@ -579,6 +658,7 @@ class Backward {
   // Of each value of a block.
   WideBlock normalized_, affine_, of_result_, of_affine_, of_normalized_, scratch_;
   alignas(16) std::byte stages_[4][kStageBytes];
+  alignas(16) float expanded_[kQuadColumns];  // the weight of rows, or products
 };
 
 [[gnu::noinline]] void drive(const Call& call, const Layout& layout, Statistics& statistics, const Scaling& scaling,

@@ -58,6 +58,12 @@ void Gradient::add(size_t position, size_t n, const float* values) {
   }
 }
 
+double* Gradient::contiguous(size_t position, size_t n) {
+  if (!is_wanted()) return nullptr;
+  sums(places_.base() + position, n);
+  return high_;
+}
+
 void Gradient::finish() {
   if (!is_wanted() || whole_) return;
   flush();

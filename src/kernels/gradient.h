@@ -14,12 +14,18 @@ class Gradient {
   Gradient(const Call& call, Operand of, uint64_t elements, size_t first);
 
   [[nodiscard]] bool is_wanted() const { return gradient_.wanted; }
+  [[nodiscard]] bool is_remote() const { return is_wanted() && transfer_ != nullptr; }
 
   void move_to(const Offsets& offsets) { places_.move_to(offsets.of(of_)); }
 
   /// Adds what n <= kBlock elements from a position on contribute.
   void add(size_t position, size_t n, const WideBlock& values);
+  /// The same in float32; n may be larger where all of them go to one element.
   void add(size_t position, size_t n, const float* values);
+
+  /// Whether elements in turn go to sums in turn; where those are that n <= kBlock elements go to, or null if none are wanted.
+  [[nodiscard]] bool is_contiguous() const { return !is_wanted() || (!whole_ && places_.is_contiguous()); }
+  double* contiguous(size_t position, size_t n);
 
   /// Rounds the sums.
   void finish();

@@ -48,72 +48,105 @@ void flush(F32x4 sum, F64x2 (&to)[2]) {
   to[1] = to[1] + simd::promote_high(sum);
 }
 
+// Calls visit(i, size) for blocks.
+template <class Visit>
+[[gnu::always_inline]] inline void each_block(size_t n, const Visit& visit) {
+  for (size_t i = 0; i < n; i += kBlock) visit(i, n - i < kBlock ? n - i : kBlock);
+}
+
+// A block of two rows; products and gradients of the two are stored, or added to what is there.
+template <bool kAdds>
+[[gnu::noinline]] void write_pair(const NarrowRun* runs, const float* x, const float* grad, size_t stride,
+                                  const float* weight, size_t n, float* y, float* products, float* grads) {
+  const Constants a(runs[0]);
+  const Constants b(runs[1]);
+  each_vector(n, [&](size_t i, const auto& load, const auto& store) {
+    const F32x4 w = load(weight + i);
+    const F32x4 normalized_a = a.normalize(load(x + i));
+    const F32x4 grad_a = load(grad + i);
+    const F32x4 normalized_b = b.normalize(load(x + stride + i));
+    const F32x4 grad_b = load(grad + stride + i);
+    F32x4 product = grad_a * normalized_a + grad_b * normalized_b;
+    F32x4 sum = grad_a + grad_b;
+    store(y + i, a.gradient(grad_a * w, normalized_a));
+    store(y + stride + i, b.gradient(grad_b * w, normalized_b));
+    if constexpr (kAdds) {
+      product = simd::load(products + i) + product;
+      sum = simd::load(grads + i) + sum;
+    }
+    simd::store(products + i, product);
+    simd::store(grads + i, sum);
+  });
+}
+
 }  // namespace
 
-void add_narrow(const NarrowRun& run, const float* x, const float* grad, const float* weight, size_t n,
+void add_narrow(const NarrowRun& run, const float* x, const float* grad, NarrowWeights weights, size_t n,
                 NarrowSums& sums) {
   const Constants of(run);
+  NarrowSums found = sums;
   // Lanes beyond the end have a gradient of 0, and the mean for a value.
   const auto add = [&](F32x4 v, F32x4 g, F32x4 w, F32x4& to_grad, F32x4& to_product) {
     const F32x4 weighted = g * w;
     const F32x4 normalized = of.normalize(v);
-    sums.grad_bits = simd::max(sums.grad_bits, simd::magnitude_bits(weighted));
-    sums.normalized_bits = simd::max(sums.normalized_bits, simd::magnitude_bits(normalized));
+    found.grad_bits = simd::max(found.grad_bits, simd::magnitude_bits(weighted));
+    found.normalized_bits = simd::max(found.normalized_bits, simd::magnitude_bits(normalized));
     to_grad = to_grad + weighted;
     to_product = to_product + weighted * normalized;
   };
-  F32x4 grads[4];
-  F32x4 products[4];
-  for (size_t k = 0; k < 4; ++k) grads[k] = products[k] = simd::splat(0.0F);
-  size_t i = 0;
-  LAYERNORM_ROLLED
-  for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
-    for (size_t k = 0; k < 4; ++k) {
-      const size_t at = i + k * kLanes;
-      add(simd::load(x + at), simd::load(grad + at), simd::load(weight + at), grads[k], products[k]);
+  each_block(n, [&](size_t begin, size_t size) {
+    const float* weight = weights.from(begin);
+    const float* v = x + begin;
+    const float* g = grad + begin;
+    F32x4 grads[4];
+    F32x4 products[4];
+    for (size_t k = 0; k < 4; ++k) grads[k] = products[k] = simd::splat(0.0F);
+    size_t i = 0;
+    LAYERNORM_ROLLED
+    for (; i + 4 * kLanes <= size; i += 4 * kLanes) {
+      for (size_t k = 0; k < 4; ++k) {
+        const size_t at = i + k * kLanes;
+        add(simd::load(v + at), simd::load(g + at), simd::load(weight + at), grads[k], products[k]);
+      }
     }
-  }
-  LAYERNORM_ROLLED
-  for (; i < n; i += kLanes) {
-    const size_t rest = n - i < kLanes ? n - i : kLanes;
-    add(simd::load_partial(x + i, rest, run.mean), simd::load_partial(grad + i, rest, 0.0F),
-        simd::load_partial(weight + i, rest, 0.0F), grads[0], products[0]);
-  }
-  flush((grads[0] + grads[1]) + (grads[2] + grads[3]), sums.grad);
-  flush((products[0] + products[1]) + (products[2] + products[3]), sums.product);
+    LAYERNORM_ROLLED
+    for (; i < size; i += kLanes) {
+      const size_t rest = size - i < kLanes ? size - i : kLanes;
+      add(simd::load_partial(v + i, rest, run.mean), simd::load_partial(g + i, rest, 0.0F),
+          simd::load_partial(weight + i, rest, 0.0F), grads[0], products[0]);
+    }
+    flush((grads[0] + grads[1]) + (grads[2] + grads[3]), found.grad);
+    flush((products[0] + products[1]) + (products[2] + products[3]), found.product);
+  });
+  sums = found;
 }
 
-void write_narrow(const NarrowRun& run, const float* x, const float* grad, const float* weight, size_t n, float* y,
-                  float* product) {
+void write_narrow(const NarrowRun& run, const float* x, const float* grad, NarrowWeights weights, size_t n, float* y,
+                  float* products) {
   const Constants of(run);
-  each_vector(n, [&](size_t i, const auto& load, const auto& store) {
-    const F32x4 normalized = of.normalize(load(x + i));
-    const F32x4 g = load(grad + i);
-    store(y + i, of.gradient(g * load(weight + i), normalized));
-    simd::store(product + i, g * normalized);
+  each_block(n, [&](size_t begin, size_t size) {
+    const float* weight = weights.from(begin);
+    each_vector(size, [&](size_t i, const auto& load, const auto& store) {
+      const F32x4 normalized = of.normalize(load(x + begin + i));
+      const F32x4 g = load(grad + begin + i);
+      store(products + begin + i, g * normalized);
+      store(y + begin + i, of.gradient(g * load(weight + i), normalized));
+    });
   });
 }
 
-void write_quad(const NarrowRun* runs, const float* x, const float* grad, size_t stride, const float* weight, size_t n,
-                float* y, size_t y_stride, double* products, double* grads) {
-  const Constants of[kQuad] = {Constants(runs[0]), Constants(runs[1]), Constants(runs[2]), Constants(runs[3])};
-  float of_weight[kBlock];
-  float of_bias[kBlock];
-  each_vector(n, [&](size_t i, const auto& load, const auto& store) {
-    const F32x4 w = load(weight + i);
-    F32x4 g[kQuad];
-    F32x4 p[kQuad];
-    for (size_t r = 0; r < kQuad; ++r) {
-      const F32x4 normalized = of[r].normalize(load(x + r * stride + i));
-      g[r] = load(grad + r * stride + i);
-      p[r] = g[r] * normalized;
-      store(y + r * y_stride + i, of[r].gradient(g[r] * w, normalized));
-    }
-    simd::store(of_weight + i, (p[0] + p[1]) + (p[2] + p[3]));
-    simd::store(of_bias + i, (g[0] + g[1]) + (g[2] + g[3]));
+void write_quad(const NarrowRun* runs, const float* x, const float* grad, size_t stride, NarrowWeights weights,
+                size_t n, float* y, double* products, double* grads) {
+  each_block(n, [&](size_t i, size_t size) {
+    float of_products[kBlock];
+    float of_grads[kBlock];
+    const float* weight = weights.from(i);
+    write_pair<false>(runs, x + i, grad + i, stride, weight, size, y + i, of_products, of_grads);
+    const size_t next = i + 2 * stride;
+    write_pair<true>(runs + 2, x + next, grad + next, stride, weight, size, y + next, of_products, of_grads);
+    if (products != nullptr) accumulate(of_products, products + i, size);
+    if (grads != nullptr) accumulate(of_grads, grads + i, size);
   });
-  if (products != nullptr) accumulate(of_weight, products, n);
-  if (grads != nullptr) accumulate(of_bias, grads, n);
 }
 
 void accumulate(const float* from, double* to, size_t n) {
@@ -124,23 +157,27 @@ void accumulate(const float* from, double* to, size_t n) {
     simd::store(to + i, simd::load(to + i) + simd::promote_low(v));
     simd::store(to + i + 2, simd::load(to + i + 2) + simd::promote_high(v));
   }
+  LAYERNORM_ROLLED
   for (; i < n; ++i) to[i] += from[i];
 }
 
 double total(const float* of, size_t n) {
-  F32x4 sums[2] = {simd::splat(0.0F), simd::splat(0.0F)};
-  size_t i = 0;
-  LAYERNORM_ROLLED
-  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
-    sums[0] = sums[0] + simd::load(of + i);
-    sums[1] = sums[1] + simd::load(of + i + kLanes);
-  }
-  LAYERNORM_ROLLED
-  for (; i < n; i += kLanes) {
-    sums[0] = sums[0] + simd::load_partial(of + i, n - i < kLanes ? n - i : kLanes, 0.0F);
-  }
   F64x2 wide[2] = {simd::splat(0.0), simd::splat(0.0)};
-  flush(sums[0] + sums[1], wide);
+  each_block(n, [&](size_t begin, size_t size) {
+    F32x4 sums[2] = {simd::splat(0.0F), simd::splat(0.0F)};
+    size_t i = begin;
+    const size_t end = begin + size;
+    LAYERNORM_ROLLED
+    for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
+      sums[0] = sums[0] + simd::load(of + i);
+      sums[1] = sums[1] + simd::load(of + i + kLanes);
+    }
+    LAYERNORM_ROLLED
+    for (; i < end; i += kLanes) {
+      sums[0] = sums[0] + simd::load_partial(of + i, end - i < kLanes ? end - i : kLanes, 0.0F);
+    }
+    flush(sums[0] + sums[1], wide);
+  });
   return simd::sum_lanes(wide[0] + wide[1]);
 }
 

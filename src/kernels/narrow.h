@@ -49,18 +49,26 @@ struct NarrowSums {
   }
 };
 
-/// Adds n <= kBlock values.
-void add_narrow(const NarrowRun& run, const float* x, const float* grad, const float* weight, size_t n,
+/// The weights of values in turn: those from `at` on, or a block of equal ones.
+struct NarrowWeights {
+  const float* at;
+  bool repeats;
+
+  [[nodiscard]] const float* from(size_t i) const { return at + (repeats ? 0 : i); }
+};
+
+/// Adds n values.
+void add_narrow(const NarrowRun& run, const float* x, const float* grad, NarrowWeights weights, size_t n,
                 NarrowSums& sums);
 
-/// Writes the gradients of n <= kBlock values of a run, and grad * normalized to `product`. y may be grad.
-void write_narrow(const NarrowRun& run, const float* x, const float* grad, const float* weight, size_t n, float* y,
-                  float* product);
+/// Writes the gradients of n values of a run, and grad * normalized to `products`. y may be grad.
+void write_narrow(const NarrowRun& run, const float* x, const float* grad, NarrowWeights weights, size_t n, float* y,
+                  float* products);
 
-/// Rows that stand `stride` elements apart, all of the same columns, and the sums over them.
+/// The same for rows that stand `stride` elements apart, and adds the sums over the rows to what is not null.
 inline constexpr size_t kQuad = 4;
-void write_quad(const NarrowRun* runs, const float* x, const float* grad, size_t stride, const float* weight, size_t n,
-                float* y, size_t y_stride, double* products, double* grads);
+void write_quad(const NarrowRun* runs, const float* x, const float* grad, size_t stride, NarrowWeights weights,
+                size_t n, float* y, double* products, double* grads);
 
 /// to += from.
 void accumulate(const float* from, double* to, size_t n);
