@@ -291,6 +291,7 @@ class Backward {
       pass(panel, Pass::kNarrowWrite);
       return;
     }
+    spread_constants(panel);
     if (call_.op != Op::batch_norm) take_means(panel);
     pass(panel, Pass::kWrite);
   }
@@ -354,21 +355,20 @@ class Backward {
   }
 
   void begin_narrow() {
-    narrow_ = NarrowRun(-minus_mean_.high[0], -minus_mean_.low[0], run_rstd_.high[0]);
+    narrow_ = NarrowRun(constants_[0].mean.high, constants_[0].mean.low, constants_[0].rstd.high);
     narrow_sums_ = {};
   }
 
   bool end_narrow() {
     if (!narrow_sums_.do_for(narrow_)) return false;
-    const auto sum = [](const simd::F64x2(&lanes)[2]) { return simd::sum_lanes(lanes[0] + lanes[1]); };
     const double part = -1 / static_cast<double>(scaling_.size);
-    narrow_.set(is_centered_op() ? sum(narrow_sums_.grad) * part : 0, sum(narrow_sums_.product) * product_part(0));
+    narrow_.set(is_centered_op() ? narrow_sums_.grad() * part : 0, narrow_sums_.product(narrow_) * product_part(0));
     return true;
   }
 
   // What a sum of products is multiplied with, for one to add.
-  [[nodiscard]] double product_part(size_t lane) const {
-    if (call_.op == Op::l2_normalize) return floored_[lane] ? 0.0 : -1.0;
+  [[nodiscard]] double product_part(size_t run) const {
+    if (call_.op == Op::l2_normalize) return constants_[run].floored ? 0.0 : -1.0;
     return -1 / static_cast<double>(scaling_.size);
   }
 
@@ -436,19 +436,23 @@ class Backward {
       mean_.move_to(panel.offsets);
       rstd_.move_to(panel.offsets);
     }
-    const size_t lanes = fold == 0 ? static_cast<size_t>(std::min<uint64_t>(kBlock, layout_.size)) : fold;
     for (size_t r = 0; r < runs; ++r) {
-      const auto position = static_cast<size_t>(panel.first) + r * fold;
-      const RunConstants found = takes ? statistics_.constants(r) : given(position);
-      for (size_t k = r * lanes; k < (r + 1) * lanes; ++k) {
-        run_scale_[k] = found.scale;
-        minus_mean_.set(k, {-found.mean.high, -found.mean.low});
-        factor_.set(k, found.factor);
-        run_rstd_.set(k, found.rstd);
-        floored_[k] = found.floored;
-      }
+      constants_[r] = takes ? statistics_.constants(r) : given(static_cast<size_t>(panel.first) + r * fold);
     }
-    lanes_ = runs * lanes;
+  }
+
+  // To each lane.
+  void spread_constants(const Panel& panel) {
+    const size_t lanes = layout_.columns ? static_cast<size_t>(layout_.fold)
+                                         : static_cast<size_t>(std::min<uint64_t>(kBlock, layout_.size));
+    lanes_ = layout_.columns ? panel.columns : lanes;
+    for (size_t k = 0; k < lanes_; ++k) {
+      const RunConstants& found = constants_[k / lanes];
+      run_scale_[k] = found.scale;
+      minus_mean_.set(k, {-found.mean.high, -found.mean.low});
+      factor_.set(k, found.factor);
+      run_rstd_.set(k, found.rstd);
+    }
     if (lanes_ % 2 == 0) return;
     // The lane beside the last.
     for (WideBlock* each : {&minus_mean_, &factor_, &run_rstd_}) each->set(lanes_, {0, 0});
@@ -471,7 +475,7 @@ class Backward {
     const TwoPart part = {-1 / static_cast<double>(scaling_.size), 0};
     for (size_t k = 0; k < lanes_; k += lanes) {
       spread(mean_grad_, k, lanes, part);
-      spread(mean_product_, k, lanes, {product_part(k), 0});
+      spread(mean_product_, k, lanes, {product_part(k / lanes), 0});
     }
   }
 
@@ -533,8 +537,9 @@ class Backward {
     }
     // Before the gradient may be written over.
     if (gradient(Operand::bias).is_wanted()) gradient(Operand::bias).add(position, n, grad);
-    write_narrow(narrow_, x, grad, weights, n, floats(to), expanded_);
-    if (gradient(Operand::weight).is_wanted()) gradient(Operand::weight).add(position, n, expanded_);
+    float* products = floats(stages_[2]);
+    write_narrow(narrow_, x, grad, weights, n, floats(to), products);
+    if (gradient(Operand::weight).is_wanted()) gradient(Operand::weight).add(position, n, products);
   }
 
   void add_means(size_t n) {
@@ -650,15 +655,15 @@ class Backward {
   NarrowSums narrow_sums_;
   Rows of_sum_ = {nullptr, 0};  // at the present tile
   Rows own_ = {nullptr, 0};     // x beside the sum
+  RunConstants constants_[kBlock];
   // Of each column; of one run in each lane.
   size_t lanes_ = 0;
   double run_scale_[kBlock];
-  bool floored_[kBlock];
   WideBlock minus_mean_, factor_, run_rstd_, mean_grad_, mean_product_;
   // Of each value of a block.
   WideBlock normalized_, affine_, of_result_, of_affine_, of_normalized_, scratch_;
   alignas(16) std::byte stages_[4][kStageBytes];
-  alignas(16) float expanded_[kQuadColumns];  // the weight of rows, or products
+  alignas(16) float expanded_[kQuadColumns];  // the weight of rows
 };
 
 [[gnu::noinline]] void drive(const Call& call, const Layout& layout, Statistics& statistics, const Scaling& scaling,

@@ -83,16 +83,16 @@ template <bool kAdds>
 
 void add_narrow(const NarrowRun& run, const float* x, const float* grad, NarrowWeights weights, size_t n,
                 NarrowSums& sums) {
-  const Constants of(run);
+  const F32x4 mean = simd::splat(run.mean);
   NarrowSums found = sums;
   // Lanes beyond the end have a gradient of 0, and the mean for a value.
   const auto add = [&](F32x4 v, F32x4 g, F32x4 w, F32x4& to_grad, F32x4& to_product) {
     const F32x4 weighted = g * w;
-    const F32x4 normalized = of.normalize(v);
-    found.grad_bits = simd::max(found.grad_bits, simd::magnitude_bits(weighted));
-    found.normalized_bits = simd::max(found.normalized_bits, simd::magnitude_bits(normalized));
+    const F32x4 deviation = v - mean;
+    found.deviation_bits = simd::max(found.deviation_bits, simd::magnitude_bits(deviation));
     to_grad = to_grad + weighted;
-    to_product = to_product + weighted * normalized;
+    to_product = to_product + weighted * deviation;
+    return weighted;
   };
   each_block(n, [&](size_t begin, size_t size) {
     const float* weight = weights.from(begin);
@@ -106,17 +106,20 @@ void add_narrow(const NarrowRun& run, const float* x, const float* grad, NarrowW
     for (; i + 4 * kLanes <= size; i += 4 * kLanes) {
       for (size_t k = 0; k < 4; ++k) {
         const size_t at = i + k * kLanes;
-        add(simd::load(v + at), simd::load(g + at), simd::load(weight + at), grads[k], products[k]);
+        const F32x4 weighted =
+            add(simd::load(v + at), simd::load(g + at), simd::load(weight + at), grads[k], products[k]);
+        if (k == 0) found.grad_bits = simd::max(found.grad_bits, simd::magnitude_bits(weighted));
       }
     }
     LAYERNORM_ROLLED
     for (; i < size; i += kLanes) {
       const size_t rest = size - i < kLanes ? size - i : kLanes;
-      add(simd::load_partial(v + i, rest, run.mean), simd::load_partial(g + i, rest, 0.0F),
-          simd::load_partial(weight + i, rest, 0.0F), grads[0], products[0]);
+      const F32x4 weighted = add(simd::load_partial(v + i, rest, run.mean), simd::load_partial(g + i, rest, 0.0F),
+                                 simd::load_partial(weight + i, rest, 0.0F), grads[0], products[0]);
+      found.grad_bits = simd::max(found.grad_bits, simd::magnitude_bits(weighted));
     }
-    flush((grads[0] + grads[1]) + (grads[2] + grads[3]), found.grad);
-    flush((products[0] + products[1]) + (products[2] + products[3]), found.product);
+    flush((grads[0] + grads[1]) + (grads[2] + grads[3]), found.grads);
+    flush((products[0] + products[1]) + (products[2] + products[3]), found.products);
   });
   sums = found;
 }

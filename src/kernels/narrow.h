@@ -32,20 +32,26 @@ struct NarrowRun {
   }
 };
 
-/// Sums of gw and of gw * normalized, by lanes, and the largest magnitudes of gw and of normalized values.
+/// Sums of gw and of gw * (x - mean), by lanes, the largest magnitude of x - mean, and that of a fourth of gw, for one that is
+/// not too small among them.
 struct NarrowSums {
-  simd::F64x2 grad[2] = {simd::splat(0.0), simd::splat(0.0)};
-  simd::F64x2 product[2] = {simd::splat(0.0), simd::splat(0.0)};
-  simd::I32x4 grad_bits, normalized_bits;
+  simd::F64x2 grads[2] = {simd::splat(0.0), simd::splat(0.0)};
+  simd::F64x2 products[2] = {simd::splat(0.0), simd::splat(0.0)};
+  simd::I32x4 grad_bits, deviation_bits;
+
+  [[nodiscard]] double grad() const { return simd::sum_lanes(grads[0] + grads[1]); }
+  /// Of gw * normalized.
+  [[nodiscard]] double product(const NarrowRun& run) const {
+    return run.rstd * (simd::sum_lanes(products[0] + products[1]) - run.mean_rest * grad());
+  }
 
   /// Whether float32 does. The mean of the products may cancel, while an outlier multiplies its error; and nothing that counts
   /// may overflow or vanish.
   [[nodiscard]] bool do_for(const NarrowRun& run) const {
     constexpr float kLargest = 0x1p60F;
     const auto moderate = [](float value) { return value >= 1 / kLargest && value <= kLargest; };
-    const float largest = simd::largest_magnitude(grad_bits);
-    return moderate(run.rstd) && std::fabs(run.mean) <= kLargest && (largest == 0 || moderate(largest)) &&
-           simd::largest_magnitude(normalized_bits) <= 6;
+    return moderate(run.rstd) && std::fabs(run.mean) <= kLargest && moderate(simd::largest_magnitude(grad_bits)) &&
+           std::isfinite(product(run)) && simd::largest_magnitude(deviation_bits) * run.rstd <= 6;
   }
 };
 
