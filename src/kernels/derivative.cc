@@ -9,10 +9,7 @@ using simd::F64x2;
 using simd::Parts;
 using simd::splat;
 
-// Compiled once: each has an exponential inside.
-[[gnu::noinline]] F64x2 sigmoid_of_minus(Parts x) { return simd::times_sigmoid(splat(1.0), x); }
-[[gnu::noinline]] F64x2 normal_distribution(F64x2 x) { return simd::times_normal(splat(1.0), x); }
-[[gnu::noinline]] F64x2 exponential(Parts x) { return simd::exp(x); }
+F64x2 sigmoid_of_minus(Parts x) { return simd::times_sigmoid(splat(1.0), x); }
 
 Parts minus(Parts x) { return {splat(0.0) - x.hi, splat(0.0) - x.lo}; }
 
@@ -25,8 +22,8 @@ F64x2 sigmoid_with(Parts minus_z, F64x2 factor) {
 F64x2 gelu_derivative(Parts x) {
   const F64x2 a = simd::clamp(x.hi, 40);
   const Parts z = simd::square(a);
-  const F64x2 density = exponential({splat(-0.5) * z.hi, splat(-0.5) * z.lo}) * splat(0x1.9884533d43651p-2);
-  return normal_distribution(x.hi) + density * (a + x.lo * (splat(2.0) - z.hi));
+  const F64x2 density = simd::exp(Parts{splat(-0.5) * z.hi, splat(-0.5) * z.lo}) * splat(0x1.9884533d43651p-2);
+  return simd::times_normal(splat(1.0), x.hi) + density * (a + x.lo * (splat(2.0) - z.hi));
 }
 
 F64x2 gelu_tanh_derivative(Parts x) {

@@ -1,55 +1,42 @@
-// Arithmetic wider than the elements, with one notation: float64 beside float32, two float64 parts beside float64.
+// Blocks of numbers wider than the elements: float64 beside float32, two float64 parts beside float64. Both are handled alike,
+// so that what is made of them is compiled once; `two` says which.
 #ifndef LAYERNORM_KERNELS_WIDE_H_
 #define LAYERNORM_KERNELS_WIDE_H_
 
-#include <cmath>
-#include <type_traits>
-
+#include "kernels/parameter_blocks.h"
 #include "kernels/run_f64.h"
 
 namespace layernorm {
 
-template <class T>
-using Wide = std::conditional_t<sizeof(T) == 4, double, TwoPart>;
+struct WideBlock {
+  alignas(16) double high[kBlock];
+  alignas(16) double low[kBlock];  // where there are two
 
-/// The nearest float64 to high + low and the rest. What is not finite has none.
-inline TwoPart in_parts(double high, double low) {
-  const double sum = high + low;
-  return {sum, std::isfinite(sum) ? low - (sum - high) : 0};
-}
-
-[[gnu::noinline]] inline TwoPart operator+(TwoPart a, TwoPart b) {
-  const double sum = a.high + b.high;
-  if (!std::isfinite(sum)) return {sum, 0};
-  const double added = sum - a.high;
-  return in_parts(sum, ((a.high - (sum - added)) + (b.high - added)) + (a.low + b.low));
-}
-
-inline TwoPart operator-(TwoPart a) { return {-a.high, -a.low}; }
-inline TwoPart operator-(TwoPart a, TwoPart b) { return a + -b; }
-
-[[gnu::noinline]] inline TwoPart operator*(TwoPart a, TwoPart b) {
-  const TwoPart product = exact_product(a.high, b.high);
-  if (!std::isfinite(product.high)) return {product.high, 0};
-  return in_parts(product.high, product.low + (a.high * b.low + a.low * b.high));
-}
-
-/// A value as a wide one.
-inline double widen(float value) { return value; }
-inline TwoPart widen(double value) { return {value, 0}; }
-template <class T>
-inline Wide<T> widen_rounded(double value) {
-  if constexpr (sizeof(T) == 4) {
-    return value;
-  } else {
-    return {value, 0};
+  [[nodiscard]] TwoPart at(size_t i) const { return {high[i], low[i]}; }
+  void set(size_t i, TwoPart value) {
+    high[i] = value.high;
+    low[i] = value.low;
   }
-}
+  void fill(TwoPart value, size_t n) {
+    for (size_t i = 0; i < n; ++i) set(i, value);
+  }
+};
 
-inline double high_of(double value) { return value; }
-inline double high_of(TwoPart value) { return value.high; }
-inline double low_of(double /*value*/) { return 0; }
-inline double low_of(TwoPart value) { return value.low; }
+// The first n of each, and one more where n is odd. Relative errors are below 2^-52, or 2^-70 with two parts. What is not
+// finite has no second part. `to` may be a or b.
+void multiply(bool two, const WideBlock& a, const WideBlock& b, WideBlock& to, size_t n);
+void add(bool two, const WideBlock& a, const WideBlock& b, WideBlock& to, size_t n);
+
+/// to += a in memory of any alignment, where second parts stand apart from the first.
+void accumulate(bool two, const double* high, const double* low, double* to_high, double* to_low, size_t n);
+
+/// The sum of n from one on, in turn.
+[[nodiscard]] TwoPart total(bool two, const WideBlock& of, size_t begin, size_t n);
+[[nodiscard]] TwoPart product(TwoPart a, TwoPart b);
+
+/// Elements of the arithmetic type to wide ones and back, each rounded once.
+void widen(bool two, const void* from, WideBlock& to, size_t n);
+void narrow(bool two, const WideBlock& from, void* to, size_t n);
 
 }  // namespace layernorm
 
