@@ -3,6 +3,7 @@
 import { MathBackendCPU } from "@tensorflow/tfjs-backend-cpu";
 import { setThreadsCount } from "@tensorflow/tfjs-backend-wasm";
 import * as tf from "@tensorflow/tfjs-core";
+import * as tfl from "@tensorflow/tfjs-layers";
 
 // Else TensorFlow.js recommends its native package.
 tf.enableProdMode();
@@ -19,4 +20,4 @@ export async function use(name) {
   if (tf.getBackend() !== name) throw new Error(`TensorFlow.js has no backend ${name}`);
 }
 
-export { tf };
+export { tf, tfl };

@@ -173,6 +173,28 @@ for (const backend of BACKENDS) {
       }
     });
 
+    test("second derivatives are those of finite differences of gradients", async () => {
+      await use(backend);
+      const [x, weight] = [normals([2, 6], 3), normals([6], 4)];
+      const [target, direction] = [normals([2, 6], 5), normals([2, 6], 6)];
+      const gradient = tf.grad((/** @type {Tensor} */ x) =>
+        tf.sum(tf.mul(target, tf.square(tfjs.layerNorm(x, { weight })))),
+      );
+      const along = tf.grad((/** @type {Tensor} */ x) => tf.sum(tf.mul(direction, gradient(x))))(x);
+      const step = 2 ** -7;
+      for (let i = 0; i < 12; i++) {
+        const [up, down] = [step, -step].map((by) => {
+          const moved = x.dataSync().slice();
+          moved[i] += by;
+          return tf.sum(tf.mul(direction, gradient(tf.tensor(moved, [2, 6])))).dataSync()[0];
+        });
+        const difference = (up - down) / (2 * step);
+        const got = along.dataSync()[i];
+        const isClose = Math.abs(got - difference) <= 2e-2 * Math.max(1, Math.abs(difference));
+        assert.ok(isClose, `${i}: ${got}, by differences ${difference}`);
+      }
+    });
+
     test("gradients of x alone, with numbers as parameters", async () => {
       await use(backend);
       const x = normals([2, 6], 3);
