@@ -42,7 +42,7 @@ RunConstants constants_of(const NormalizerF64& normalizer, const Scaling& scalin
   const TwoPart factor = normalizer.multiplier;
   TwoPart rstd = {factor.high * scale, factor.low * scale};
   // Beside scaled values eps may have vanished.
-  if (normalizer.variance == 0) rstd = {std::isinf(normalizer.rstd) ? 0 : normalizer.rstd, 0};
+  if (normalizer.variance == 0 && scaling.op != Op::l2_normalize) rstd = {std::isinf(normalizer.rstd) ? 0 : normalizer.rstd, 0};
   return {scale, normalizer.scaled_mean, factor, rstd, scaling.is_floored(normalizer.variance, scale)};
 }
 
@@ -72,7 +72,10 @@ class StatisticsOf final : public Statistics {
   // gradient of the weight, but that has to be right.
   void begin(size_t runs, bool contiguous) override {
     count_ = runs;
-    for (size_t r = 0; r < runs; ++r) new (&this->runs()[r]) Run(scaling_, kLargeWeight, contiguous);
+    for (size_t r = 0; r < runs; ++r) {
+      new (&this->runs()[r]) Run(scaling_, kLargeWeight, contiguous);
+      done_[r] = false;
+    }
   }
 
   void add(const std::byte* x, size_t stride, size_t rows, size_t columns, size_t fold) override {
@@ -84,6 +87,7 @@ class StatisticsOf final : public Statistics {
     // Column by column, each gathered.
     T gathered[kBlock];
     for (size_t c = 0; c < columns; ++c) {
+      if (done_[c / fold]) continue;
       for (size_t i = 0; i < rows; ++i) gathered[i] = values[i * stride + c];
       runs()[c / fold].add(gathered, rows);
     }
@@ -91,7 +95,10 @@ class StatisticsOf final : public Statistics {
 
   bool next_pass() override {
     bool more = false;
-    for (size_t r = 0; r < count_; ++r) more = runs()[r].next_pass() || more;
+    for (size_t r = 0; r < count_; ++r) {
+      done_[r] = done_[r] || !runs()[r].next_pass();
+      more = more || !done_[r];
+    }
     return more;
   }
 
@@ -111,6 +118,7 @@ class StatisticsOf final : public Statistics {
 
   Scaling scaling_;
   size_t count_ = 0;
+  bool done_[kBlock];
   alignas(Run) std::byte memory_[kBlock * sizeof(Run)];
 };
 
@@ -142,7 +150,7 @@ class WideParameter {
         parameter_(call.parameter(operand)),
         two_(call.dtype == DType::float64),
         offset_(offset),
-        rounds_(!two_ &&
+        rounds_(!two_ && operand != Operand::given_mean && operand != Operand::given_rstd &&
                 (offset != 0 || parameter_.dtype == DType::float64 || parameter_.kind != Parameter::Kind::vector)) {
     if (parameter_.kind == Parameter::Kind::vector) {
       source_.set(call, operand, first, call.rank);
@@ -424,7 +432,8 @@ class Backward {
     const size_t fold = layout_.columns ? static_cast<size_t>(layout_.fold) : 0;
     const size_t runs = fold == 0 ? 1 : panel.columns / fold;
     if (takes) {
-      statistics_.begin(runs, fold == 0 && (scaling_.size == layout_.size || layout_.size >= kFewest));
+      // Where all else is wide, so are the sums: what is left where a bias cancels a normalized value is as good.
+      statistics_.begin(runs, is_narrow_ && (scaling_.size == layout_.size || layout_.size >= kFewest));
       do {
         if (held_ == nullptr) {
           pass(panel, Pass::kStatistics);
