@@ -164,7 +164,8 @@ export function judgeGradients(problem, got) {
     const zero = rstd.m === 0n;
     const normalized = Array.from(values, (value) => map.normalized(value));
     const of = Array.from(run, (i, k) => {
-      const [weight] = weightsAt(setting, i);
+      // weightOffset + weight as it is rounded once.
+      const weight = weightsAt(setting, i).at(-1) ?? null;
       const scale = at(setting.scale, i);
       const factor = add(ONE, dyadic(scale ?? 0));
       const product = weight === null ? normalized[k] : multiply(normalized[k], weight);
@@ -224,7 +225,9 @@ export function judgeGradients(problem, got) {
         sums.residual.add(i, result, terms);
         sums.sumBias?.add(i, result, terms);
         const own = dyadic(added.x[i]);
-        sums.gate?.add(i, multiply(result, own), multiply(terms, absolute(own)));
+        // The gradient of the sum may be subnormal.
+        const spaced = add(terms, dyadic((8 * TINY[wide]) / EPS[wide]));
+        sums.gate?.add(i, multiply(result, own), multiply(spaced, absolute(own)));
         const factor = dyadic(
           gate === undefined ? 1 : typeof gate === "number" ? gate : gate.field[i],
         );
