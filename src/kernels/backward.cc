@@ -22,28 +22,38 @@ constexpr size_t kStageBytes = 16384;
 // Four rows of float32 fill two stages.
 constexpr size_t kQuadColumns = 2 * kStageBytes / sizeof(float) / kQuad;
 
-/// What a run is normalized with: ((x * scale - mean) - mean_rest) * factor.
+/// What a run is normalized with: (x * scale - mean) * factor, the mean in two parts. Gradients are multiplied by rstd and then
+/// by `back`: as one number it may be subnormal.
 struct RunConstants {
   double scale = 1;
   TwoPart mean = {0, 0};
   TwoPart factor = {0, 0};  // 0 where rstd is infinite
-  TwoPart rstd = {0, 0};    // of x as it is; the same
-  bool floored = false;     // divided by eps, not by the norm
+  TwoPart rstd = {0, 0};
+  double back = 1;
+  bool floored = false;  // divided by eps, not by the norm
 };
 
 RunConstants constants_of(const NormalizerF32& normalizer, const Scaling& scaling) {
   const TwoPart factor = {normalizer.multiplier, 0};
   const bool floored = scaling.is_floored(normalizer.variance, 1);
-  return {1, {normalizer.shift, normalizer.d}, factor, factor, floored};
+  return {1, {normalizer.shift, normalizer.d}, factor, factor, 1, floored};
 }
 
 RunConstants constants_of(const NormalizerF64& normalizer, const Scaling& scaling) {
-  const double scale = normalizer.scale;
   const TwoPart factor = normalizer.multiplier;
-  TwoPart rstd = {factor.high * scale, factor.low * scale};
+  const bool floored = scaling.is_floored(normalizer.variance, normalizer.scale);
+  RunConstants found = {normalizer.scale, normalizer.scaled_mean, factor, factor, normalizer.scale, floored};
+  const TwoPart whole = {factor.high * found.scale, factor.low * found.scale};
+  if (whole.high > 0x1p-900 && whole.high < 0x1p900) {
+    found.rstd = whole;
+    found.back = 1;
+  }
   // Beside scaled values eps may have vanished.
-  if (normalizer.variance == 0) rstd = {std::isinf(normalizer.rstd) ? 0 : normalizer.rstd, 0};
-  return {scale, normalizer.scaled_mean, factor, rstd, scaling.is_floored(normalizer.variance, scale)};
+  if (normalizer.variance == 0 && scaling.op != Op::l2_normalize) {
+    found.rstd = {std::isinf(normalizer.rstd) ? 0 : normalizer.rstd, 0};
+    found.back = 1;
+  }
+  return found;
 }
 
 /// The statistics of some runs side by side.
@@ -72,7 +82,10 @@ class StatisticsOf final : public Statistics {
   // gradient of the weight, but that has to be right.
   void begin(size_t runs, bool contiguous) override {
     count_ = runs;
-    for (size_t r = 0; r < runs; ++r) new (&this->runs()[r]) Run(scaling_, kLargeWeight, contiguous);
+    for (size_t r = 0; r < runs; ++r) {
+      new (&this->runs()[r]) Run(scaling_, kLargeWeight, contiguous);
+      done_[r] = false;
+    }
   }
 
   void add(const std::byte* x, size_t stride, size_t rows, size_t columns, size_t fold) override {
@@ -84,6 +97,7 @@ class StatisticsOf final : public Statistics {
     // Column by column, each gathered.
     T gathered[kBlock];
     for (size_t c = 0; c < columns; ++c) {
+      if (done_[c / fold]) continue;
       for (size_t i = 0; i < rows; ++i) gathered[i] = values[i * stride + c];
       runs()[c / fold].add(gathered, rows);
     }
@@ -91,7 +105,10 @@ class StatisticsOf final : public Statistics {
 
   bool next_pass() override {
     bool more = false;
-    for (size_t r = 0; r < count_; ++r) more = runs()[r].next_pass() || more;
+    for (size_t r = 0; r < count_; ++r) {
+      done_[r] = done_[r] || !runs()[r].next_pass();
+      more = more || !done_[r];
+    }
     return more;
   }
 
@@ -111,6 +128,7 @@ class StatisticsOf final : public Statistics {
 
   Scaling scaling_;
   size_t count_ = 0;
+  bool done_[kBlock];
   alignas(Run) std::byte memory_[kBlock * sizeof(Run)];
 };
 
@@ -142,7 +160,7 @@ class WideParameter {
         parameter_(call.parameter(operand)),
         two_(call.dtype == DType::float64),
         offset_(offset),
-        rounds_(!two_ &&
+        rounds_(!two_ && operand != Operand::given_mean && operand != Operand::given_rstd &&
                 (offset != 0 || parameter_.dtype == DType::float64 || parameter_.kind != Parameter::Kind::vector)) {
     if (parameter_.kind == Parameter::Kind::vector) {
       source_.set(call, operand, first, call.rank);
@@ -424,7 +442,8 @@ class Backward {
     const size_t fold = layout_.columns ? static_cast<size_t>(layout_.fold) : 0;
     const size_t runs = fold == 0 ? 1 : panel.columns / fold;
     if (takes) {
-      statistics_.begin(runs, fold == 0 && (scaling_.size == layout_.size || layout_.size >= kFewest));
+      // Where all else is wide, so are the sums: what is left where a bias cancels a normalized value is as good.
+      statistics_.begin(runs, is_narrow_ && (scaling_.size == layout_.size || layout_.size >= kFewest));
       do {
         if (held_ == nullptr) {
           pass(panel, Pass::kStatistics);
@@ -449,6 +468,7 @@ class Backward {
     for (size_t k = 0; k < lanes_; ++k) {
       const RunConstants& found = constants_[k / lanes];
       run_scale_[k] = found.scale;
+      run_back_[k] = found.back;
       minus_mean_.set(k, {-found.mean.high, -found.mean.low});
       factor_.set(k, found.factor);
       run_rstd_.set(k, found.rstd);
@@ -462,8 +482,10 @@ class Backward {
     const double mean = mean_.is_there() ? mean_.at(position, 1).high[0] : 0;
     const double rstd = rstd_.at(position, 1).high[0];
     if (!is_given_) return statistics_.given(mean, rstd);
-    const TwoPart factor = {std::isinf(rstd) ? 0 : rstd, 0};
-    return {1, {mean, 0}, factor, factor, false};
+    // Beside such a mean x - mean may overflow.
+    const double scale = std::fabs(mean) < 0x1p900 ? 1 : 0.25;
+    const TwoPart factor = {std::isinf(rstd) ? 0 : rstd / scale, 0};
+    return {scale, {mean * scale, 0}, factor, factor, scale, false};
   }
 
   void take_means(const Panel& panel) {
@@ -608,6 +630,9 @@ class Backward {
     multiply(two_, result, run_rstd_, result, n);
     for (size_t k = 0; k < n; ++k) {
       if (run_rstd_.high[k] == 0) result.set(k, {0, 0});
+      if (!two_) continue;
+      result.high[k] *= run_back_[k];
+      result.low[k] *= run_back_[k];
     }
     if (!adds()) return;
     if (grad_sum_.is_there()) {
@@ -658,7 +683,7 @@ class Backward {
   RunConstants constants_[kBlock];
   // Of each column; of one run in each lane.
   size_t lanes_ = 0;
-  double run_scale_[kBlock];
+  double run_scale_[kBlock], run_back_[kBlock];
   WideBlock minus_mean_, factor_, run_rstd_, mean_grad_, mean_product_;
   // Of each value of a block.
   WideBlock normalized_, affine_, of_result_, of_affine_, of_normalized_, scratch_;

@@ -50,8 +50,9 @@ struct NarrowSums {
   [[nodiscard]] bool do_for(const NarrowRun& run) const {
     constexpr float kLargest = 0x1p60F;
     const auto moderate = [](float value) { return value >= 1 / kLargest && value <= kLargest; };
+    const float deviation = simd::largest_magnitude(deviation_bits);
     return moderate(run.rstd) && std::fabs(run.mean) <= kLargest && moderate(simd::largest_magnitude(grad_bits)) &&
-           std::isfinite(product(run)) && simd::largest_magnitude(deviation_bits) * run.rstd <= 6;
+           std::isfinite(product(run)) && moderate(deviation) && deviation * run.rstd <= 6;
   }
 };
 
