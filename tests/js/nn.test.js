@@ -1,8 +1,10 @@
 // Layers that own their parameters: construction, modes, running statistics against PyTorch's rules, state, disposal.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import {
   batchNorm,
+  dispose,
   groupNorm,
   instanceNorm,
   layerNorm,
@@ -563,3 +565,32 @@ for (const [name, make] of Object.entries(LAYERS)) {
     if (Symbol.dispose) make()[Symbol.dispose]();
   });
 }
+
+// --- Loading ---------------------------------------------------------------------------------------------------------
+
+test("layers outlive the wasm instance", () => {
+  const norm = new LayerNorm(4);
+  norm.loadStateDict({ weight: [1, 2, 3, 4], bias: [0, 0, 0, 1] });
+  const x = Float32Array.of(3, 5, 2, 8);
+  const y = norm.forward(x);
+  dispose();
+  assert.deepEqual(norm.backward(new Float32Array(4)), new Float32Array(4));
+  assert.deepEqual(norm.forward(x), y);
+});
+
+test("layernorm/nn takes the instance that layernorm/slim has made, and has init of its own", () => {
+  const path = new URL("../../dist/", import.meta.url);
+  const code = `
+    import { init as slimInit, tensor } from "${path}slim.js";
+    import { init, LayerNorm } from "${path}nn.js";
+    import { readFileSync } from "node:fs";
+    await slimInit({ bytes: readFileSync(new URL("${path}layernorm.wasm")) });
+    WebAssembly.Module = () => { throw new Error("compiled again"); };
+    const x = tensor([3, 5, 2, 8]);
+    new LayerNorm(4).forward(x).dispose();
+    console.log((await init()).threads);
+  `;
+  const args = ["--input-type=module", "--eval", code];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
+  assert.equal(stdout + stderr, "1\n");
+});
