@@ -26,23 +26,6 @@ struct Constants {
   }
 };
 
-// Calls visit(i, load, store) for each vector; those of the last, partial one read and write no further than n.
-template <class Visit>
-[[gnu::always_inline]] inline void each_vector(size_t n, const Visit& visit) {
-  size_t i = 0;
-  LAYERNORM_ROLLED
-  for (; i + kLanes <= n; i += kLanes) {
-    visit(
-        i, [](const float* p) { return simd::load(p); }, [](float* p, F32x4 v) { simd::store(p, v); });
-  }
-  if (i < n) {
-    const size_t rest = n - i;
-    visit(
-        i, [rest](const float* p) { return simd::load_partial(p, rest, 0.0F); },
-        [rest](float* p, F32x4 v) { simd::store_partial(p, rest, v); });
-  }
-}
-
 void flush(F32x4 sum, F64x2 (&to)[2]) {
   to[0] = to[0] + simd::promote_low(sum);
   to[1] = to[1] + simd::promote_high(sum);
@@ -54,30 +37,49 @@ template <class Visit>
   for (size_t i = 0; i < n; i += kBlock) visit(i, n - i < kBlock ? n - i : kBlock);
 }
 
-// A block of two rows; products and gradients of the two are stored, or added to what is there.
-template <bool kAdds>
+// A block of two rows; products and gradients of the two are stored, or added to what is there. n is a multiple of the lanes.
 [[gnu::noinline]] void write_pair(const NarrowRun* runs, const float* x, const float* grad, size_t stride,
-                                  const float* weight, size_t n, float* y, float* products, float* grads) {
+                                  const float* weight, size_t n, float* y, bool adds, float* products, float* grads) {
   const Constants a(runs[0]);
   const Constants b(runs[1]);
-  each_vector(n, [&](size_t i, const auto& load, const auto& store) {
-    const F32x4 w = load(weight + i);
-    const F32x4 normalized_a = a.normalize(load(x + i));
-    const F32x4 grad_a = load(grad + i);
-    const F32x4 normalized_b = b.normalize(load(x + stride + i));
-    const F32x4 grad_b = load(grad + stride + i);
+  LAYERNORM_ROLLED
+  for (size_t i = 0; i < n; i += kLanes) {
+    const F32x4 w = simd::load(weight + i);
+    const F32x4 normalized_a = a.normalize(simd::load(x + i));
+    const F32x4 grad_a = simd::load(grad + i);
+    const F32x4 normalized_b = b.normalize(simd::load(x + stride + i));
+    const F32x4 grad_b = simd::load(grad + stride + i);
     F32x4 product = grad_a * normalized_a + grad_b * normalized_b;
     F32x4 sum = grad_a + grad_b;
-    store(y + i, a.gradient(grad_a * w, normalized_a));
-    store(y + stride + i, b.gradient(grad_b * w, normalized_b));
-    if constexpr (kAdds) {
+    simd::store(y + i, a.gradient(grad_a * w, normalized_a));
+    simd::store(y + stride + i, b.gradient(grad_b * w, normalized_b));
+    if (adds) {
       product = simd::load(products + i) + product;
       sum = simd::load(grads + i) + sum;
     }
     simd::store(products + i, product);
     simd::store(grads + i, sum);
-  });
+  }
 }
+
+// A block of one row, whole vectors.
+[[gnu::noinline]] void write_vectors(const NarrowRun& run, const float* x, const float* grad, const float* weight,
+                                     size_t n, float* y, float* products) {
+  const Constants of(run);
+  LAYERNORM_ROLLED
+  for (size_t i = 0; i < n; i += kLanes) {
+    const F32x4 normalized = of.normalize(simd::load(x + i));
+    const F32x4 g = simd::load(grad + i);
+    simd::store(products + i, g * normalized);
+    simd::store(y + i, of.gradient(g * simd::load(weight + i), normalized));
+  }
+}
+
+// A vector of the first n < kLanes elements beside zeros.
+struct Padded {
+  float values[kLanes] = {};
+  Padded(const float* from, size_t n) { std::memcpy(values, from, n * sizeof(float)); }
+};
 
 }  // namespace
 
@@ -126,15 +128,19 @@ void add_narrow(const NarrowRun& run, const float* x, const float* grad, NarrowW
 
 void write_narrow(const NarrowRun& run, const float* x, const float* grad, NarrowWeights weights, size_t n, float* y,
                   float* products) {
-  const Constants of(run);
-  each_block(n, [&](size_t begin, size_t size) {
-    const float* weight = weights.from(begin);
-    each_vector(size, [&](size_t i, const auto& load, const auto& store) {
-      const F32x4 normalized = of.normalize(load(x + begin + i));
-      const F32x4 g = load(grad + begin + i);
-      store(products + begin + i, g * normalized);
-      store(y + begin + i, of.gradient(g * load(weight + i), normalized));
-    });
+  each_block(n, [&](size_t i, size_t size) {
+    const float* weight = weights.from(i);
+    const size_t whole = size / kLanes * kLanes;
+    write_vectors(run, x + i, grad + i, weight, whole, y + i, products + i);
+    if (whole == size) return;
+    const size_t at = i + whole;
+    const size_t rest = size - whole;
+    Padded to(y, 0);
+    Padded product(y, 0);
+    write_vectors(run, Padded(x + at, rest).values, Padded(grad + at, rest).values, Padded(weight + whole, rest).values,
+                  kLanes, to.values, product.values);
+    std::memcpy(y + at, to.values, rest * sizeof(float));
+    std::memcpy(products + at, product.values, rest * sizeof(float));
   });
 }
 
@@ -144,9 +150,29 @@ void write_quad(const NarrowRun* runs, const float* x, const float* grad, size_t
     float of_products[kBlock];
     float of_grads[kBlock];
     const float* weight = weights.from(i);
-    write_pair<false>(runs, x + i, grad + i, stride, weight, size, y + i, of_products, of_grads);
-    const size_t next = i + 2 * stride;
-    write_pair<true>(runs + 2, x + next, grad + next, stride, weight, size, y + next, of_products, of_grads);
+    const size_t whole = size / kLanes * kLanes;
+    for (size_t r = 0; r < kQuad; r += 2) {
+      const size_t at = i + r * stride;
+      write_pair(runs + r, x + at, grad + at, stride, weight, whole, y + at, r != 0, of_products, of_grads);
+    }
+    if (whole != size) {
+      // The rest as a block of its own.
+      const size_t rest = size - whole;
+      float block[3][kQuad * kLanes] = {};
+      for (size_t r = 0; r < kQuad; ++r) {
+        std::memcpy(block[0] + r * kLanes, x + i + whole + r * stride, rest * sizeof(float));
+        std::memcpy(block[1] + r * kLanes, grad + i + whole + r * stride, rest * sizeof(float));
+      }
+      const Padded last(weight + whole, rest);
+      for (size_t r = 0; r < kQuad; r += 2) {
+        const size_t at = r * kLanes;
+        write_pair(runs + r, block[0] + at, block[1] + at, kLanes, last.values, kLanes, block[2] + at, r != 0,
+                   of_products + whole, of_grads + whole);
+      }
+      for (size_t r = 0; r < kQuad; ++r) {
+        std::memcpy(y + i + whole + r * stride, block[2] + r * kLanes, rest * sizeof(float));
+      }
+    }
     if (products != nullptr) accumulate(of_products, products + i, size);
     if (grads != nullptr) accumulate(of_grads, grads + i, size);
   });
