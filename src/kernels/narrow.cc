@@ -9,6 +9,8 @@ using simd::F32x4;
 using simd::F64x2;
 
 constexpr size_t kLanes = F32x4::kLanes;
+// Elements that are summed in float32 before they are flushed to float64.
+constexpr size_t kPiece = 32;
 
 struct Constants {
   F32x4 mean, mean_rest, rstd, constant, slope;
@@ -91,7 +93,7 @@ void add_narrow(const NarrowRun& run, const float* x, const float* grad, NarrowW
   const auto add = [&](F32x4 v, F32x4 g, F32x4 w, F32x4& to_grad, F32x4& to_product) {
     const F32x4 weighted = g * w;
     const F32x4 deviation = v - mean;
-    found.deviation_bits = simd::max(found.deviation_bits, simd::magnitude_bits(deviation));
+    found.deviation_bits = simd::max_of_doubled(found.deviation_bits, simd::doubled_bits(deviation));
     to_grad = to_grad + weighted;
     to_product = to_product + weighted * deviation;
     return weighted;
@@ -100,28 +102,29 @@ void add_narrow(const NarrowRun& run, const float* x, const float* grad, NarrowW
     const float* weight = weights.from(begin);
     const float* v = x + begin;
     const float* g = grad + begin;
-    F32x4 grads[4];
-    F32x4 products[4];
-    for (size_t k = 0; k < 4; ++k) grads[k] = products[k] = simd::splat(0.0F);
-    size_t i = 0;
-    LAYERNORM_ROLLED
-    for (; i + 4 * kLanes <= size; i += 4 * kLanes) {
-      for (size_t k = 0; k < 4; ++k) {
-        const size_t at = i + k * kLanes;
-        const F32x4 weighted =
-            add(simd::load(v + at), simd::load(g + at), simd::load(weight + at), grads[k], products[k]);
-        if (k == 0) found.grad_bits = simd::max(found.grad_bits, simd::magnitude_bits(weighted));
+    // Two chains, eight vectors at most: with more, registers spill.
+    for (size_t i = 0; i < size;) {
+      const size_t end = size - i < kPiece ? size : i + kPiece;
+      F32x4 grads[2] = {simd::splat(0.0F), simd::splat(0.0F)};
+      F32x4 products[2] = {simd::splat(0.0F), simd::splat(0.0F)};
+      LAYERNORM_ROLLED
+      for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
+        const F32x4 weighted = add(simd::load(v + i), simd::load(g + i), simd::load(weight + i), grads[0], products[0]);
+        found.grad_bits = simd::max_of_doubled(found.grad_bits, simd::doubled_bits(weighted));
+        const size_t at = i + kLanes;
+        add(simd::load(v + at), simd::load(g + at), simd::load(weight + at), grads[1], products[1]);
       }
+      LAYERNORM_ROLLED
+      for (; i < end; i += kLanes) {
+        const size_t rest = end - i < kLanes ? end - i : kLanes;
+        const F32x4 weighted = add(simd::load_partial(v + i, rest, run.mean), simd::load_partial(g + i, rest, 0.0F),
+                                   simd::load_partial(weight + i, rest, 0.0F), grads[0], products[0]);
+        found.grad_bits = simd::max_of_doubled(found.grad_bits, simd::doubled_bits(weighted));
+      }
+      i = end;
+      flush(grads[0] + grads[1], found.grads);
+      flush(products[0] + products[1], found.products);
     }
-    LAYERNORM_ROLLED
-    for (; i < size; i += kLanes) {
-      const size_t rest = size - i < kLanes ? size - i : kLanes;
-      const F32x4 weighted = add(simd::load_partial(v + i, rest, run.mean), simd::load_partial(g + i, rest, 0.0F),
-                                 simd::load_partial(weight + i, rest, 0.0F), grads[0], products[0]);
-      found.grad_bits = simd::max(found.grad_bits, simd::magnitude_bits(weighted));
-    }
-    flush((grads[0] + grads[1]) + (grads[2] + grads[3]), found.grads);
-    flush((products[0] + products[1]) + (products[2] + products[3]), found.products);
   });
   sums = found;
 }
