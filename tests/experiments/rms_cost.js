@@ -65,7 +65,11 @@ write(
   "rms_cost",
   {
     question: "Is RMSNorm 10 to 15 % cheaper than LayerNorm?",
-    setting: { plans: "resident float32 with a weight near 1, one thread", rounds: ROUNDS, seed: 1 },
+    setting: {
+      plans: "resident float32 with a weight near 1, one thread",
+      rounds: ROUNDS,
+      seed: 1,
+    },
     results,
     answer: `forward, it saves ${least} % to ${most} % of the time, by shape`,
   },
