@@ -80,7 +80,10 @@ export function table() {
       `The result's deviation, which should be 1, where x has the deviation 1e-3: ${Object.entries(
         eps.results,
       )
-        .map(([value, found]) => `${found["0.001"].median} with eps ${Number(value)}`)
+        .map(
+          ([value, found]) =>
+            `${found["0.001"].median} with eps ${Number(value) && Number(value).toExponential(0)}`,
+        )
         .join(", ")}`,
       "[eps](tests/experiments/eps.js)",
     ],
