@@ -82,7 +82,7 @@ export function table() {
       )
         .map(
           ([value, found]) =>
-            `${found["0.001"].median} with eps ${Number(value) && Number(value).toExponential(0)}`,
+            `${found["0.001"].median} with eps ${value === "0" ? 0 : Number(value).toExponential(0)}`,
         )
         .join(", ")}`,
       "[eps](tests/experiments/eps.js)",
