@@ -11,6 +11,8 @@ import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { graph, pack, ROOT } from "./pack.js";
 
+/** Of what an entry has that `layernorm` lacks. */
+const BESIDE_BUDGET = 8 * 1024;
 const GZIP_BUDGET = 56 * 1024;
 
 const { tarball, files, project, installed } = pack();
@@ -131,6 +133,21 @@ test(`import "${manifest.name}" loads at most ${GZIP_BUDGET} bytes gzip`, (t) =>
   assert.ok(whole > wasm, "the modules that were found cannot hold the wasm");
   assert.ok(total <= GZIP_BUDGET, `${total} bytes`);
 });
+
+for (const name of ["layernorm/nn", "layernorm/tfjs"]) {
+  test(`import "${name}" loads at most ${BESIDE_BUDGET} bytes gzip beside "${manifest.name}"`, (t) => {
+    const load = (/** @type {string} */ entry) =>
+      graph(join(installed, manifest.exports[entry].default), { dynamic: false });
+    const base = load(".");
+    const own = load(name.replace("layernorm", ".")).filter((path) => !base.includes(path));
+    const total = own.reduce(
+      (sum, path) => sum + gzipSync(readFileSync(path), { level: 9 }).length,
+      0,
+    );
+    t.diagnostic(`${total} gzip`);
+    assert.ok(total <= BESIDE_BUDGET, `${total} bytes`);
+  });
+}
 
 // --- Loading ---------------------------------------------------------------------------------------------------------
 
