@@ -124,7 +124,7 @@ const STEPS = [
     name: "tfjs",
     what: "layernorm/tfjs with TensorFlow.js",
     action: async () => {
-      // TensorFlow.js and data: 158 MB.
+      // TensorFlow.js and data: 180 MB.
       await installPeers("tests/tfjs");
       await nodeTests(["tests/tfjs"]);
     },

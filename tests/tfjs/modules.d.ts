@@ -1,4 +1,7 @@
 // They are installed by the tests of this folder alone, so types are checked without them.
 declare module "@tensorflow/tfjs-backend-wasm";
+declare module "@tensorflow/tfjs-backend-webgl";
 declare module "@tensorflow/tfjs-layers";
 declare module "mnist";
+// Pages are bundled with the packed package.
+declare module "layernorm/tfjs";
