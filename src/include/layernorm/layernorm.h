@@ -134,6 +134,9 @@ struct Dim {
 /// Operands that do not lie in memory at once: elements [begin, begin + n) of one, in its own element type.
 class Transfer {
  public:
+  /// Room for the pieces that are worked on, aligned to 16 bytes, of a size that caches hold; where it is small, or none, the
+  /// core has some of its own.
+  virtual std::span<std::byte> stage() { return {}; }
   virtual void read(Operand operand, uint64_t begin, size_t n, void* to) = 0;
   virtual void write(Operand operand, uint64_t begin, size_t n, const void* from) = 0;
 
