@@ -210,6 +210,7 @@ struct NormalizerF32 {
   /// y = (x - mean) * rstd * w + b for one vector, in float32.
   template <bool kCentered>
   struct Narrow {
+    static constexpr bool kUnrolled = true;
     simd::F32x4 mean, multiplier, correction;
 
     explicit Narrow(const NormalizerF32& of)
@@ -227,6 +228,7 @@ struct NormalizerF32 {
 
   /// The same in float64, rounded once.
   struct Wide {
+    static constexpr bool kUnrolled = false;
     simd::F64x2 shift, d, multiplier;
 
     explicit Wide(const NormalizerF32& of)
@@ -259,6 +261,12 @@ struct NormalizerF32 {
                           size_t n) {
     using namespace simd;
     size_t i = 0;
+    if constexpr (Normalize::kUnrolled) {
+      LAYERNORM_ROLLED
+      for (; i + kStep <= n; i += kStep) {
+        for (size_t k = i; k < i + kStep; k += F32x4::kLanes) write_vector(normalize, x + k, w + k, b + k, y + k);
+      }
+    }
     LAYERNORM_ROLLED
     for (; i + F32x4::kLanes <= n; i += F32x4::kLanes) write_vector(normalize, x + i, w + i, b + i, y + i);
     if (i < n) {
