@@ -77,6 +77,7 @@ function likeX(x: Operand, { dtype, array, own, tensor }: Operand, dims: Dims): 
     case "flat":
       return own;
     case "resident":
+    case "gpu":
       return tensor;
     case "nested":
       return nest(array!, dims);

@@ -1,0 +1,23 @@
+// Moves a running variance towards that of the batch. A lane has four channels, so that no word of 16-bit values is written by
+// two.
+@compute @workgroup_size(256)
+fn main(
+  @builtin(workgroup_id) workgroup: vec3u,
+  @builtin(num_workgroups) workgroups: vec3u,
+  @builtin(local_invocation_index) lane: u32,
+) {
+  let channels = channels_of((workgroup.x + workgroup.y * workgroups.x) * 256u + lane, dims.parameters.y);
+  if (channels.first >= dims.runs + channels.lead) {
+    return;
+  }
+  var batch: vec4f;
+  var old: vec4f;
+  for (var c = 0u; c < 4u; c++) {
+    let run = channels.run[c];
+    let record = records[2u * (dims.first_run + run)];
+    let back = power_of_two(-exponent_of(record.w));
+    batch[c] = records[2u * (dims.first_run + run) + 1u].x * dims.unbias * back * back;
+    old[c] = running_var_at(dims.parameters.y + run);
+  }
+  store_running_var(channels.index, moved(old, batch), channels.there);
+}

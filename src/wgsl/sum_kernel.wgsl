@@ -1,0 +1,18 @@
+// y = (residual + gate * x) + sum_bias, each step rounded; y is the sum that the add forms normalize. The parameters stand
+// where weight, bias and scale stand elsewhere.
+@compute @workgroup_size(256)
+fn main(
+  @builtin(workgroup_id) workgroup: vec3u,
+  @builtin(num_workgroups) workgroups: vec3u,
+  @builtin(local_invocation_index) lane: u32,
+) {
+  let number = (workgroup.x + workgroup.y * workgroups.x) * 256u + lane;
+  if (number >= item_count()) {
+    return;
+  }
+  let item = item_of(number);
+  // Opaque, so that no step joins the next in one rounding.
+  let product = opaque(gate_of(item.at.bias) * read_item(item));
+  let sum = opaque(residual_of(item.at.weight) + product);
+  store_y(item.first, sum + sum_bias_of(item.at.scale), item.there);
+}
