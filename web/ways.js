@@ -154,6 +154,7 @@ async function gpuWays({ rows, features, x, weight, bias }, adapter) {
   const parameters = { weight: gpu.tensor(weight), bias: gpu.tensor(bias), eps: EPS };
   const input = gpu.tensor(x, shape);
   const out = gpu.tensor(new Float32Array(x.length), shape);
+  /** @type {Float32Array} */
   let copied = new Float32Array();
   /** @type {Way[]} */
   const ways = [
