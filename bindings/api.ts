@@ -1,19 +1,28 @@
 // The signatures of the public functions, with their documentation. Every entry implements them.
+import type { Affine, Summed } from "./backward_api.js";
 import type { Step } from "./plan.js";
 import type { Tensor } from "./tensor.js";
 import type {
+  AddGroupNormBackwardOptions,
   AddGroupNormOptions,
+  AddLayerNormBackwardOptions,
   AddLayerNormOptions,
+  AddRmsNormBackwardOptions,
   AddRmsNormOptions,
+  BatchNormBackwardOptions,
   BatchNormOptions,
   DType,
   Float16ArrayLike,
+  GroupNormBackwardOptions,
   GroupNormOptions,
   InitOptions,
   InitResult,
   Input,
+  InstanceNormBackwardOptions,
   InstanceNormOptions,
+  L2NormalizeBackwardOptions,
   L2NormalizeOptions,
+  LayerNormBackwardOptions,
   LayerNormOptions,
   Like,
   LocalResponseNormOptions,
@@ -21,6 +30,8 @@ import type {
   MeanVarianceNormalizeOptions,
   NestedArray,
   OutFor,
+  Parameter,
+  RmsNormBackwardOptions,
   RmsNormOptions,
   StatisticsLike,
   WithStatistics,
@@ -442,6 +453,33 @@ interface PlannedAddOptions {
   addGroupNorm: AddGroupNormOptions<Tensor>;
 }
 
+interface PlannedBackwardOptions {
+  layerNormBackward: LayerNormBackwardOptions;
+  rmsNormBackward: RmsNormBackwardOptions;
+  groupNormBackward: GroupNormBackwardOptions;
+  instanceNormBackward: InstanceNormBackwardOptions;
+  batchNormBackward: BatchNormBackwardOptions;
+}
+
+interface PlannedAddBackwardOptions {
+  addLayerNormBackward: AddLayerNormBackwardOptions;
+  addRmsNormBackward: AddRmsNormBackwardOptions;
+  addGroupNormBackward: AddGroupNormBackwardOptions;
+}
+
+/** The gradient of a parameter, which a plan keeps as a tensor. */
+type PlannedGradient<P> = P extends number ? number : P extends Input ? Tensor : null;
+type Given = Parameter | null | undefined;
+
+/** The gradients of a plan. */
+export type PlannedGradients<D extends DType, W, B, S, H> = Plan<{
+  gradInput: Tensor<D>;
+  gradWeight: PlannedGradient<W>;
+  gradBias: PlannedGradient<B>;
+  gradScale: PlannedGradient<S>;
+  gradShift: PlannedGradient<H>;
+}>;
+
 type PlannedStatistics<Op> = Op extends "rmsNorm" | "addRmsNorm" ? "rstd" : "mean" | "rstd";
 
 /** The options of an operation, which may be left out where none is required. */
@@ -453,7 +491,8 @@ export interface MakePlan {
    * object each time.
    *
    * x, the residual of an add form and out are resident. Resident parameters are used where they stand, so changes show at
-   * the next run; others are copied once. The running statistics of a training batchNorm are resident too. `output` (`sum`,
+   * the next run; others are copied once, and the gradients of a backward plan are tensors for both (a number for a number).
+   * gradOutput and gradSum of a backward operation are resident too. The running statistics of a training batchNorm are resident too. `output` (`sum`,
    * and `mean`, `rstd` with `returnStats`) are made when no `out` is given, and freed by the plan's `dispose()`; until then
    * the plan keeps the memory of all its tensors.
    *
@@ -493,6 +532,46 @@ export interface MakePlan {
     residual: Tensor,
     options: PlannedAddOptions[Op] & { returnStats: true },
   ): Plan<Sums<Tensor<D>, Tensor<D>> & { [N in PlannedStatistics<Op>]: Tensor<"float64"> }>;
+  <
+    D extends DType,
+    Op extends keyof PlannedBackwardOptions,
+    W extends Given = undefined,
+    B extends Given = undefined,
+    S extends Given = undefined,
+    H extends Given = undefined,
+  >(
+    op: Op,
+    gradOutput: Tensor,
+    x: Tensor<D>,
+    ...options: Planned<PlannedBackwardOptions[Op] & Affine<W, B, S, H>>
+  ): PlannedGradients<D, W, B, S, H>;
+  <D extends DType>(
+    op: "l2NormalizeBackward",
+    gradOutput: Tensor,
+    x: Tensor<D>,
+    options?: L2NormalizeBackwardOptions,
+  ): Plan<{ gradInput: Tensor<D> }>;
+  <
+    D extends DType,
+    Op extends keyof PlannedAddBackwardOptions,
+    W extends Given = undefined,
+    B extends Given = undefined,
+    S extends Given = undefined,
+    H extends Given = undefined,
+    G extends Given = undefined,
+    C extends Given = undefined,
+  >(
+    op: Op,
+    gradOutput: Tensor,
+    x: Tensor<D>,
+    residual: Tensor,
+    ...options: Planned<PlannedAddBackwardOptions[Op] & Affine<W, B, S, H> & Summed<G, C>>
+  ): PlannedGradients<D, W, B, S, H> &
+    Plan<{
+      gradResidual: Tensor;
+      gradGate: PlannedGradient<G>;
+      gradSumBias: PlannedGradient<C>;
+    }>;
 }
 
 export interface Init {

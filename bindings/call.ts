@@ -1,5 +1,6 @@
 // A call of an operation: read, check, run, form the result.
 import { checkCall } from "./descriptor.js";
+import { disposeSums, formGradients, makeGradients, roundGradients } from "./gradients.js";
 import { backendFor, type Inlined } from "./instance.js";
 import { readOperand } from "./operands.js";
 import type { Op } from "./ops.js";
@@ -18,4 +19,19 @@ export function call(op: Op, inlined: Inlined, x: unknown, given: unknown, secon
   makeResults(d, backend, options.returnStats);
   if (input.size !== 0) backend.run(d);
   return formResult(d, options.out, options.sumOut, options.returnStats);
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: it is all of them
+export function callBackward(op: Op, inlined: Inlined, tensors: unknown[], given: unknown): any {
+  const [grad, x, residual] = op.inputs.map((name, i) => readOperand(op.name, name, tensors[i]));
+  const options = readOptions(op, given);
+  // From here on no code of the caller's runs.
+  const d = checkCall(op, x!, residual, options, grad);
+  const backend = backendFor(inlined);
+  makeGradients(d, backend, false);
+  backend.run(d);
+  roundGradients(d, backend);
+  const result = formGradients(d, backend, x!);
+  disposeSums(d);
+  return result;
 }

@@ -3,9 +3,15 @@ import { type Dims, show } from "./dims.js";
 import { DTYPES, isBits } from "./dtypes.js";
 import { wrongType, wrongValue } from "./errors.js";
 import type { Geometry } from "./geometry.js";
+import {
+  checkGradient,
+  type ParameterGradient,
+  parameterGradients,
+  placeStatistics,
+} from "./gradients.js";
 import { describeOperand, type Kind, type Operand, settle } from "./operands.js";
 import { type KernelName, MOMENTUM, type Op } from "./ops.js";
-import { chooseEps, type Options, presetOf } from "./options.js";
+import { chooseEps, Options, presetOf } from "./options.js";
 import { memoryOf, rejectOverlap } from "./overlap.js";
 import {
   type Matching,
@@ -56,7 +62,7 @@ export interface Descriptor {
   readonly unbiased: boolean;
   /** Of localResponseNorm; the view is then [outer, channels, inner]. */
   readonly window: Window | undefined;
-  readonly x: Operand;
+  x: Operand;
   /** Those of the following that are tensors. */
   readonly placed: readonly Placed[];
   readonly residual: ParameterValue;
@@ -73,6 +79,11 @@ export interface Descriptor {
   sum: Operand | undefined;
   mean: Operand | undefined;
   rstd: Operand | undefined;
+  /** Of a backward operation, whose y is the gradient of x. */
+  gradOutput: Operand | undefined;
+  gradSum: Operand | undefined;
+  /** Of a backward operation: those of the parameters. */
+  gradients: readonly ParameterGradient[] | undefined;
 }
 
 const NOTHING: readonly never[] = [];
@@ -85,6 +96,7 @@ export function checkCall(
   x: Operand,
   residual: Operand | undefined,
   options: Options,
+  gradOutput?: Operand,
 ): Descriptor {
   const where = op.name;
   settle(where, "x", x);
@@ -108,10 +120,12 @@ export function checkCall(
   const bias = match("bias", options.bias, "affine");
   const scale = match("scale", options.scale, "conditional");
   const shift = match("shift", options.shift, "conditional");
-  const runningMean = match("runningMean", options.runningMean, "exact");
-  const runningVar = match("runningVar", options.runningVar, "exact");
   const { kernel } = op;
   const { training, returnStats } = options;
+  // Those of a training call are results, of which nothing goes back.
+  const running = training && op.backward ? new Options() : options;
+  const runningMean = match("runningMean", running.runningMean, "exact");
+  const runningVar = match("runningVar", running.runningVar, "exact");
   const momentum = preset?.momentum ?? MOMENTUM;
   const newWeight = options.momentum ?? momentum.value;
   const window =
@@ -149,8 +163,17 @@ export function checkCall(
     sum: options.sumOut,
     mean: undefined,
     rstd: undefined,
+    gradOutput,
+    gradSum: options.gradSum,
+    gradients: undefined,
   };
   if (op.family === "batch") checkRunning(d, training);
+  if (gradOutput !== undefined) {
+    checkGradient(d, "gradOutput", gradOutput);
+    if (options.gradSum !== undefined) checkGradient(d, "gradSum", options.gradSum);
+    placeStatistics(d, options, statisticsDims(geometry), placed);
+    d.gradients = parameterGradients(d);
+  }
   if (d.y !== undefined) checkOut(d, "out", d.y, placed);
   if (d.sum !== undefined) {
     checkOut(d, "sumOut", d.sum, placed);

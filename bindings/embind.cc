@@ -53,9 +53,11 @@ Call& call_at(uintptr_t handle) {
 uintptr_t create_call() { return reinterpret_cast<uintptr_t>(create<BoundCall>()); }
 void destroy_call(uintptr_t handle) { destroy(reinterpret_cast<BoundCall*>(handle)); }
 
-void set_op(uintptr_t handle, Op op, DType dtype, Activation activation, bool round_normalized, bool unbiased) {
+void set_op(uintptr_t handle, Op op, bool backward, DType dtype, Activation activation, bool round_normalized,
+            bool unbiased) {
   Call& call = call_at(handle);
   call.op = op;
+  call.backward = backward;
   call.dtype = dtype;
   call.activation = activation;
   call.round_normalized = round_normalized;
@@ -95,7 +97,8 @@ void set_remote(uintptr_t handle, Operand operand, bool remote) {
   call.transfer = std::ranges::count(call.remote, true) == 0 ? nullptr : &transfer;
 }
 
-// dtype and size are read for parameters only: x, y and the sum have the call's, the statistics are float64.
+// dtype and size are read for parameters and what a backward call reads: x, y and the sum have the call's, the statistics are
+// float64.
 void set_tensor(uintptr_t handle, Operand operand, uintptr_t address, DType dtype, size_t size) {
   Call& call = call_at(handle);
   switch (operand) {
@@ -114,6 +117,14 @@ void set_tensor(uintptr_t handle, Operand operand, uintptr_t address, DType dtyp
     case Operand::rstd:
       call.rstd = reinterpret_cast<double*>(address);
       break;
+    case Operand::grad_output:
+      call.grad_output = reinterpret_cast<const void*>(address);
+      call.grad_output_dtype = dtype;
+      break;
+    case Operand::grad_sum:
+      call.grad_sum = reinterpret_cast<const void*>(address);
+      call.grad_sum_dtype = dtype;
+      break;
     default: {
       Parameter parameter;
       parameter.kind = Parameter::Kind::vector;
@@ -130,6 +141,11 @@ void set_number(uintptr_t handle, Operand operand, double number) { set_paramete
 void set_none(uintptr_t handle, Operand operand) { set_parameter(handle, operand, Parameter()); }
 
 void set_stage(uintptr_t address, size_t bytes) { transfer.room = {reinterpret_cast<std::byte*>(address), bytes}; }
+
+// Of the gradient of an operand.
+void set_gradient(uintptr_t handle, Operand of, bool wanted, uintptr_t sums, uintptr_t data, DType dtype, size_t size) {
+  call_at(handle).gradient(of) = {wanted, dtype, size, reinterpret_cast<double*>(sums), reinterpret_cast<void*>(data)};
+}
 
 void run_call(uintptr_t handle) {
   BoundCall& bound = bound_at(handle);
@@ -180,16 +196,27 @@ EMSCRIPTEN_BINDINGS(layernorm) {
       .value("shift", Operand::shift)
       .value("runningMean", Operand::running_mean)
       .value("runningVar", Operand::running_var)
+      .value("givenMean", Operand::given_mean)
+      .value("givenRstd", Operand::given_rstd)
       .value("y", Operand::y)
       .value("sum", Operand::sum)
       .value("mean", Operand::mean)
-      .value("rstd", Operand::rstd);
+      .value("rstd", Operand::rstd)
+      .value("gradOutput", Operand::grad_output)
+      .value("gradSum", Operand::grad_sum)
+      .value("gradResidual", Operand::grad_residual)
+      .value("gradGate", Operand::grad_gate)
+      .value("gradSumBias", Operand::grad_sum_bias)
+      .value("gradWeight", Operand::grad_weight)
+      .value("gradBias", Operand::grad_bias)
+      .value("gradScale", Operand::grad_scale)
+      .value("gradShift", Operand::grad_shift);
 
   function("allocate(bytes)", &allocate);
   function("release(address)", &release);
   function("create_call", &create_call);
   function("destroy_call(call)", &destroy_call);
-  function("set_op(call, op, dtype, activation, round_normalized, unbiased)", &set_op);
+  function("set_op(call, op, backward, dtype, activation, round_normalized, unbiased)", &set_op);
   function("set_scalars(call, eps, weight_offset, momentum)", &set_scalars);
   function("set_window(call, size, alpha, beta, k)", &set_window);
   function("set_rank(call, rank)", &set_rank);
@@ -200,6 +227,7 @@ EMSCRIPTEN_BINDINGS(layernorm) {
   function("set_number(call, operand, number)", &set_number);
   function("set_none(call, operand)", &set_none);
   function("set_stage(address, bytes)", &set_stage);
+  function("set_gradient(call, of, wanted, sums, data, dtype, size)", &set_gradient);
   function("run(call)", &run_call);
   function("convert(from_dtype, from, to_dtype, to, n)", &convert_elements);
 }

@@ -19,7 +19,18 @@ import type {
   RmsNorm,
   Zeros,
 } from "./api.js";
-import { call } from "./call.js";
+import type {
+  AddGroupNormBackward,
+  AddLayerNormBackward,
+  AddRmsNormBackward,
+  BatchNormBackward,
+  GroupNormBackward,
+  InstanceNormBackward,
+  L2NormalizeBackward,
+  LayerNormBackward,
+  RmsNormBackward,
+} from "./backward_api.js";
+import { call, callBackward } from "./call.js";
 import * as create from "./create.js";
 import { inlined } from "./inlined.js";
 import * as instance from "./instance.js";
@@ -54,6 +65,55 @@ export const addRmsNorm: AddRmsNorm = (x: unknown, residual: unknown, options?: 
   call(OPS.addRmsNorm, inlined, x, options, residual);
 export const addGroupNorm: AddGroupNorm = (x: unknown, residual: unknown, options?: unknown) =>
   call(OPS.addGroupNorm, inlined, x, options, residual);
+
+export const layerNormBackward: LayerNormBackward = (
+  gradOutput: unknown,
+  x: unknown,
+  options?: unknown,
+) => callBackward(OPS.layerNormBackward, inlined, [gradOutput, x], options);
+export const rmsNormBackward: RmsNormBackward = (
+  gradOutput: unknown,
+  x: unknown,
+  options?: unknown,
+) => callBackward(OPS.rmsNormBackward, inlined, [gradOutput, x], options);
+export const groupNormBackward: GroupNormBackward = (
+  gradOutput: unknown,
+  x: unknown,
+  options?: unknown,
+) => callBackward(OPS.groupNormBackward, inlined, [gradOutput, x], options);
+export const instanceNormBackward: InstanceNormBackward = (
+  gradOutput: unknown,
+  x: unknown,
+  options?: unknown,
+) => callBackward(OPS.instanceNormBackward, inlined, [gradOutput, x], options);
+export const batchNormBackward: BatchNormBackward = (
+  gradOutput: unknown,
+  x: unknown,
+  options?: unknown,
+) => callBackward(OPS.batchNormBackward, inlined, [gradOutput, x], options);
+export const l2NormalizeBackward: L2NormalizeBackward = (
+  gradOutput: unknown,
+  x: unknown,
+  options?: unknown,
+) => callBackward(OPS.l2NormalizeBackward, inlined, [gradOutput, x], options);
+export const addLayerNormBackward: AddLayerNormBackward = (
+  gradOutput: unknown,
+  x: unknown,
+  residual: unknown,
+  options?: unknown,
+) => callBackward(OPS.addLayerNormBackward, inlined, [gradOutput, x, residual], options);
+export const addRmsNormBackward: AddRmsNormBackward = (
+  gradOutput: unknown,
+  x: unknown,
+  residual: unknown,
+  options?: unknown,
+) => callBackward(OPS.addRmsNormBackward, inlined, [gradOutput, x, residual], options);
+export const addGroupNormBackward: AddGroupNormBackward = (
+  gradOutput: unknown,
+  x: unknown,
+  residual: unknown,
+  options?: unknown,
+) => callBackward(OPS.addGroupNormBackward, inlined, [gradOutput, x, residual], options);
 
 export const tensor: MakeTensor = (data: unknown, shape?: unknown, dtype?: unknown) =>
   create.tensor(inlined, data, shape, dtype);

@@ -43,7 +43,7 @@ import type {
 /** Checks one option's value by itself and returns it, copied where it is the caller's array. */
 export type Reader = (where: string, name: string, value: unknown) => unknown;
 
-export type OpName =
+export type ForwardName =
   | "layerNorm"
   | "rmsNorm"
   | "groupNorm"
@@ -56,6 +56,14 @@ export type OpName =
   | "addLayerNorm"
   | "addRmsNorm"
   | "addGroupNorm";
+
+/** The operations that have a backward one. */
+export type Differentiable = Exclude<
+  ForwardName,
+  "lpNormalize" | "meanVarianceNormalize" | "localResponseNorm"
+>;
+
+export type OpName = ForwardName | `${Differentiable}Backward`;
 
 /** The core's names. */
 export type KernelName =
@@ -73,17 +81,21 @@ export type Family = "layer" | "rms" | "batch" | "norm" | "deviation";
 /** Families in which a preset without a cell is one without a difference, not one that is refused. */
 export const LENIENT: readonly (Family | undefined)[] = ["norm", "deviation"];
 
+export type InputName = "gradOutput" | "x" | "residual";
+
 export interface Op {
   readonly name: OpName;
   readonly kernel: KernelName | ((options: Options) => KernelName);
   /** The names of the tensors that come before the options; with a residual, the sum is a result. */
-  readonly inputs: readonly ("x" | "residual")[];
+  readonly inputs: readonly InputName[];
   readonly geometry: ReadGeometry;
   readonly statistics: readonly ("mean" | "rstd")[];
   readonly options: ReadonlyMap<string, Reader>;
   readonly eps: number;
   /** The column of PRESETS; undefined where no preset is taken. */
   readonly family: Family | undefined;
+  /** Whether it is the gradient of the operation whose inputs are those from x on. */
+  readonly backward?: boolean;
 }
 
 /** What a preset sets. */
@@ -209,7 +221,7 @@ const RMS = { ...LAYER, kernel: "rms_norm", statistics: RSTD, family: "rms" } as
 const NORM = { ...LAYER, statistics: [], eps: 1e-12, family: "norm" } as const;
 const ADD = { inputs: X_RESIDUAL } as const;
 
-export const OPS: Readonly<Record<OpName, Op>> = {
+const FORWARD: Readonly<Record<ForwardName, Op>> = {
   layerNorm: {
     name: "layerNorm",
     ...LAYER,
@@ -304,4 +316,29 @@ export const OPS: Readonly<Record<OpName, Op>> = {
     geometry: byGroups,
     options: readers<AddGroupNormOptions>({ ...groups, ...epilogue, ...add }),
   },
+};
+
+// Options of a forward operation that its backward one lacks.
+const RESULT_OPTIONS = ["out", "sumOut", "returnStats"];
+
+function backwardOf(forward: Op): Op {
+  const options = new Map(forward.options);
+  for (const name of RESULT_OPTIONS) options.delete(name);
+  for (const name of forward.statistics) options.set(name, readTensor);
+  if (forward.inputs.length > 1) options.set("gradSum", readTensor);
+  const name = `${forward.name as Differentiable}Backward` as const;
+  return { ...forward, name, inputs: ["gradOutput", ...forward.inputs], options, backward: true };
+}
+
+export const OPS: Readonly<Record<OpName, Op>> = {
+  ...FORWARD,
+  layerNormBackward: backwardOf(FORWARD.layerNorm),
+  rmsNormBackward: backwardOf(FORWARD.rmsNorm),
+  groupNormBackward: backwardOf(FORWARD.groupNorm),
+  instanceNormBackward: backwardOf(FORWARD.instanceNorm),
+  batchNormBackward: backwardOf(FORWARD.batchNorm),
+  l2NormalizeBackward: backwardOf(FORWARD.l2Normalize),
+  addLayerNormBackward: backwardOf(FORWARD.addLayerNorm),
+  addRmsNormBackward: backwardOf(FORWARD.addRmsNorm),
+  addGroupNormBackward: backwardOf(FORWARD.addGroupNorm),
 };

@@ -39,6 +39,9 @@ export class Options {
   alpha: number | undefined = undefined;
   beta: number | undefined = undefined;
   k: number | undefined = undefined;
+  mean: Operand | undefined = undefined;
+  rstd: Operand | undefined = undefined;
+  gradSum: Operand | undefined = undefined;
   out: Operand | undefined = undefined;
   sumOut: Operand | undefined = undefined;
   returnStats = false;
@@ -79,7 +82,9 @@ export function presetOf(op: Op, name: string): Preset {
   const preset = cell(family) ?? (row && LENIENT.includes(family) ? {} : undefined);
   if (preset !== undefined) return preset;
   const known = [...PRESETS].filter(([, cells]) => LENIENT.includes(family) || cell(family, cells));
-  const others = Object.values(OPS).filter((o) => !LENIENT.includes(o.family) && cell(o.family));
+  const others = Object.values(OPS).filter(
+    (o) => o.backward === op.backward && !LENIENT.includes(o.family) && cell(o.family),
+  );
   const hint = row === undefined ? "" : `, which is for ${others.map((o) => o.name).join(", ")}`;
   throw wrongValue(
     op.name,

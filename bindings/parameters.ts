@@ -4,7 +4,7 @@ import { wrongValue } from "./errors.js";
 import type { Geometry } from "./geometry.js";
 import { type Operand, settle } from "./operands.js";
 
-/** The operands beside x that are read; running statistics are also written to in training. */
+/** The operands beside x that are read; running statistics are also written to in training. The last two are of backward calls. */
 export const PARAMETERS = [
   "residual",
   "gate",
@@ -15,6 +15,8 @@ export const PARAMETERS = [
   "shift",
   "runningMean",
   "runningVar",
+  "givenMean",
+  "givenRstd",
 ] as const;
 
 export type ParameterName = (typeof PARAMETERS)[number];

@@ -2,9 +2,10 @@
 import { copyToTensor } from "./create.js";
 import { checkCall, type Descriptor } from "./descriptor.js";
 import { wrongType } from "./errors.js";
+import { formGradients, makeGradients } from "./gradients.js";
 import { backendFor, type Inlined } from "./instance.js";
 import { describeOperand, type Operand, readOperand, residentOperand } from "./operands.js";
-import { OPS, type Op, type OpName } from "./ops.js";
+import { type InputName, OPS, type Op, type OpName } from "./ops.js";
 import { choice } from "./option_readers.js";
 import { readOptions } from "./options.js";
 import { formResult, makeResults } from "./results.js";
@@ -96,11 +97,14 @@ export function plan(inlined: Inlined, name: unknown, args: readonly unknown[]):
   if (args.length > count + 1) {
     throw wrongType("plan", "options", "to be the last argument", `${args.length + 1} arguments`);
   }
-  const [x, residual] = op.inputs.map((input, i) => readOperand(op.name, input, args[i]));
+  const inputs: Partial<Record<InputName, Operand>> = {};
+  for (const [i, input] of op.inputs.entries()) {
+    inputs[input] = readOperand(op.name, input, args[i]);
+  }
   const options = readOptions(op, args[count]);
   // From here on no code of the caller's runs.
-  requireResident(op, "x", x);
-  requireResident(op, "residual", residual);
+  for (const input of op.inputs) requireResident(op, input, inputs[input]);
+  requireResident(op, "gradSum", options.gradSum);
   requireResident(op, "out", options.out);
   requireResident(op, "sumOut", options.sumOut);
   if (options.training) {
@@ -108,10 +112,11 @@ export function plan(inlined: Inlined, name: unknown, args: readonly unknown[]):
     requireResident(op, "runningVar", options.runningVar);
   }
   const { out, sumOut, returnStats } = options;
-  const d = checkCall(op, x!, residual, options);
+  const { x, residual, gradOutput } = inputs;
+  const d = checkCall(op, x!, residual, options, gradOutput);
 
   const backend = backendFor(inlined);
-  const made = makeResults(d, backend, returnStats);
+  const made = op.backward ? makeGradients(d, backend, true) : makeResults(d, backend, returnStats);
   const copies: Tensor[] = [];
   try {
     for (const each of d.placed) {
@@ -122,8 +127,13 @@ export function plan(inlined: Inlined, name: unknown, args: readonly unknown[]):
       each.operand = residentOperand(copy);
       each.operand.size = size;
     }
-    const call = d.x.size === 0 ? undefined : backend.prepare(d);
+    const call = d.x.size === 0 && !op.backward ? undefined : backend.prepare(d);
     const memory = new PlanMemory(backend, call, tensorsOf(d));
+    if (op.backward) {
+      const gradients = Object.freeze(formGradients(d, backend, x!));
+      const step = new Step(memory, gradients, made);
+      return Object.defineProperties(step, Object.getOwnPropertyDescriptors(gradients));
+    }
     const result = formResult(d, out, sumOut, returnStats);
     const parts = d.sum || returnStats ? Object.freeze(result) : { output: result };
     return Object.assign(new Step(memory, result, made), parts);
@@ -142,8 +152,11 @@ function requireResident(op: Op, name: string, operand: Operand | undefined): vo
   }
 }
 
-function tensorsOf({ x, y, sum, mean, rstd, placed }: Descriptor): Tensor[] {
-  return [x, y, sum, mean, rstd, ...placed.map(({ operand }) => operand)]
+function tensorsOf(d: Descriptor): Tensor[] {
+  const { x, y, sum, mean, rstd, placed, gradOutput, gradSum, gradients = [] } = d;
+  const made = gradients.flatMap(({ target, sums }) => [target, sums]);
+  const read = placed.map(({ operand }) => operand);
+  return [x, y, sum, mean, rstd, gradOutput, gradSum, ...read, ...made]
     .map((operand) => operand?.tensor)
     .filter((tensor) => tensor !== undefined);
 }

@@ -35,6 +35,7 @@ export class RawCall {
 
   // What is set, by the descriptor it came from.
   #op: string | undefined = undefined;
+  #backward = false;
   #dtype: DType | undefined = undefined;
   #activation: string | undefined = undefined;
   #roundNormalized = false;
@@ -57,14 +58,17 @@ export class RawCall {
   describe(d: Descriptor): void {
     const raw = this.#raw;
     const { kernel, dtype, activation, roundNormalized, unbiased, window } = d;
+    const backward = d.gradients !== undefined;
     if (
       kernel !== this.#op ||
+      backward !== this.#backward ||
       dtype !== this.#dtype ||
       activation !== this.#activation ||
       roundNormalized !== this.#roundNormalized ||
       unbiased !== this.#unbiased
     ) {
       this.#op = kernel;
+      this.#backward = backward;
       this.#dtype = dtype;
       this.#activation = activation;
       this.#roundNormalized = roundNormalized;
@@ -72,6 +76,7 @@ export class RawCall {
       raw.set_op(
         this.handle,
         raw.Op[kernel],
+        backward,
         raw.DType[dtype],
         raw.Activation[activation ?? "none"],
         roundNormalized,
@@ -141,6 +146,22 @@ export class RawCall {
     this.#setRemote(role, slot, false);
     if (number === undefined) this.#raw.set_none(this.handle, role);
     else this.#raw.set_number(this.handle, role, number);
+  }
+
+  /** Sets where the gradient of an operand goes, or that none is wanted. */
+  setGradient(
+    of: Role,
+    role: Role,
+    wanted: boolean,
+    sums: number,
+    data: number,
+    dtype: DType,
+    size: number,
+    remote: boolean,
+  ): void {
+    const raw = this.#raw;
+    raw.set_gradient(this.handle, of, wanted, sums, data, raw.DType[dtype], size);
+    this.#setRemote(role, this.#slots[role]!, remote);
   }
 
   #setRemote(role: Role, slot: Slot, remote: boolean): void {

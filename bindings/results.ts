@@ -72,7 +72,8 @@ export function formResult(
   return result;
 }
 
-function likeX(x: Operand, { dtype, array, own, tensor }: Operand, dims: Dims): unknown {
+/** An operand in the form of x. */
+export function likeX(x: Operand, { dtype, array, own, tensor }: Operand, dims: Dims): unknown {
   switch (x.kind) {
     case "flat":
       return own;
@@ -101,7 +102,7 @@ function nest(values: Elements, dims: Dims): unknown[] {
   return build(0);
 }
 
-function newArray(where: string, dtype: DType, size: number): Elements {
+export function newArray(where: string, dtype: DType, size: number): Elements {
   try {
     return new DTYPES[dtype].array(size);
   } catch {

@@ -19,7 +19,18 @@ import type {
   RmsNorm,
   Zeros,
 } from "./api.js";
-import { call } from "./call.js";
+import type {
+  AddGroupNormBackward,
+  AddLayerNormBackward,
+  AddRmsNormBackward,
+  BatchNormBackward,
+  GroupNormBackward,
+  InstanceNormBackward,
+  L2NormalizeBackward,
+  LayerNormBackward,
+  RmsNormBackward,
+} from "./backward_api.js";
+import { call, callBackward } from "./call.js";
 import * as create from "./create.js";
 import * as instance from "./instance.js";
 import { OPS } from "./ops.js";
@@ -53,6 +64,55 @@ export const addRmsNorm: AddRmsNorm = (x: unknown, residual: unknown, options?: 
   call(OPS.addRmsNorm, undefined, x, options, residual);
 export const addGroupNorm: AddGroupNorm = (x: unknown, residual: unknown, options?: unknown) =>
   call(OPS.addGroupNorm, undefined, x, options, residual);
+
+export const layerNormBackward: LayerNormBackward = (
+  gradOutput: unknown,
+  x: unknown,
+  options?: unknown,
+) => callBackward(OPS.layerNormBackward, undefined, [gradOutput, x], options);
+export const rmsNormBackward: RmsNormBackward = (
+  gradOutput: unknown,
+  x: unknown,
+  options?: unknown,
+) => callBackward(OPS.rmsNormBackward, undefined, [gradOutput, x], options);
+export const groupNormBackward: GroupNormBackward = (
+  gradOutput: unknown,
+  x: unknown,
+  options?: unknown,
+) => callBackward(OPS.groupNormBackward, undefined, [gradOutput, x], options);
+export const instanceNormBackward: InstanceNormBackward = (
+  gradOutput: unknown,
+  x: unknown,
+  options?: unknown,
+) => callBackward(OPS.instanceNormBackward, undefined, [gradOutput, x], options);
+export const batchNormBackward: BatchNormBackward = (
+  gradOutput: unknown,
+  x: unknown,
+  options?: unknown,
+) => callBackward(OPS.batchNormBackward, undefined, [gradOutput, x], options);
+export const l2NormalizeBackward: L2NormalizeBackward = (
+  gradOutput: unknown,
+  x: unknown,
+  options?: unknown,
+) => callBackward(OPS.l2NormalizeBackward, undefined, [gradOutput, x], options);
+export const addLayerNormBackward: AddLayerNormBackward = (
+  gradOutput: unknown,
+  x: unknown,
+  residual: unknown,
+  options?: unknown,
+) => callBackward(OPS.addLayerNormBackward, undefined, [gradOutput, x, residual], options);
+export const addRmsNormBackward: AddRmsNormBackward = (
+  gradOutput: unknown,
+  x: unknown,
+  residual: unknown,
+  options?: unknown,
+) => callBackward(OPS.addRmsNormBackward, undefined, [gradOutput, x, residual], options);
+export const addGroupNormBackward: AddGroupNormBackward = (
+  gradOutput: unknown,
+  x: unknown,
+  residual: unknown,
+  options?: unknown,
+) => callBackward(OPS.addGroupNormBackward, undefined, [gradOutput, x, residual], options);
 
 export const tensor: MakeTensor = (data: unknown, shape?: unknown, dtype?: unknown) =>
   create.tensor(undefined, data, shape, dtype);

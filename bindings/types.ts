@@ -355,6 +355,70 @@ export interface AddGroupNormOptions<Out = any> extends GroupNormOptions<Out>, S
 
 // biome-ignore-end lint/suspicious/noExplicitAny: options that are declared by themselves fit every x
 
+/** The statistics that the forward call returned, which count as exact; without them they are taken from x again. */
+export interface GivenStatistics {
+  /** With the dimensions that `returnStats` gives it, or flat; only beside `rstd`. */
+  mean?: Input | null | undefined;
+  /** With the dimensions that `returnStats` gives it, or flat; only beside `mean`. */
+  rstd?: Input | null | undefined;
+}
+
+/** The same of operations that have no mean. */
+export type GivenRstd = Pick<GivenStatistics, "rstd">;
+
+/** The gradient of the sum, from whatever else it went to. */
+export interface GivenSumGradient {
+  /** Shaped as x. Default: none. */
+  gradSum?: Input | null | undefined;
+}
+
+type Backward<Options> = Omit<Options, "out" | "sumOut" | "returnStats">;
+
+/** Options of `layerNormBackward`. */
+export interface LayerNormBackwardOptions extends Backward<LayerNormOptions>, GivenStatistics {}
+
+/** Options of `rmsNormBackward`. */
+export interface RmsNormBackwardOptions extends Backward<RmsNormOptions>, GivenRstd {}
+
+/** Options of `groupNormBackward`. */
+export interface GroupNormBackwardOptions extends Backward<GroupNormOptions>, GivenStatistics {}
+
+/** Options of `instanceNormBackward`. */
+export interface InstanceNormBackwardOptions
+  extends Backward<InstanceNormOptions>,
+    GivenStatistics {}
+
+/** Options of `batchNormBackward`. Running statistics are read without `training`, and left alone with it. */
+export interface BatchNormBackwardOptions extends Backward<BatchNormOptions>, GivenStatistics {}
+
+/** Options of `l2NormalizeBackward`. */
+export interface L2NormalizeBackwardOptions extends Backward<L2NormalizeOptions> {}
+
+/** Options of `addLayerNormBackward`. */
+export interface AddLayerNormBackwardOptions
+  extends Backward<AddLayerNormOptions>,
+    GivenStatistics,
+    GivenSumGradient {}
+
+/** Options of `addRmsNormBackward`. */
+export interface AddRmsNormBackwardOptions
+  extends Backward<AddRmsNormOptions>,
+    GivenRstd,
+    GivenSumGradient {}
+
+/** Options of `addGroupNormBackward`. */
+export interface AddGroupNormBackwardOptions
+  extends Backward<AddGroupNormOptions>,
+    GivenStatistics,
+    GivenSumGradient {}
+
+/** The gradient of a parameter: null where there is none, a number for a number, else as the parameter. */
+export type GradientLike<P> = P extends number
+  ? number
+  : P extends null | undefined
+    ? null
+    : Like<P>;
+
 /** Options of `init`. */
 export interface InitOptions {
   /** How many threads to use at most. */

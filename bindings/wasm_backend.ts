@@ -3,6 +3,7 @@
 import type { Descriptor, Placed } from "./descriptor.js";
 import { bufferOf, byteOffsetOf, copyInto, DTYPES, type Elements, part } from "./dtypes.js";
 import { outOfMemory } from "./errors.js";
+import { DIFFERENTIABLE, GRADIENTS } from "./gradients.js";
 import { Operand } from "./operands.js";
 import { type Raw, RawCall, type Role } from "./raw_call.js";
 import type { TensorState } from "./tensor.js";
@@ -113,37 +114,40 @@ export class WasmBackend {
     return array ?? this.view(dtype, address, size);
   }
 
-  /** Copies all elements of one operand to another, which is resident, each rounded once where types differ. */
+  /** The address of some bytes of the arena that no backward call uses, behind those used already; 0 where there are none. */
+  scratch(used: number, bytes: number): number {
+    return used + bytes <= CHUNK_BYTES ? this.#chunk + used : 0;
+  }
+
+  /** Copies all elements of one operand to another, each rounded once where types differ. */
   convert(from: Operand, to: Operand): void {
     if (from.dtype === to.dtype) {
       copyInto(this.elementsOf(to), this.elementsOf(from), 0);
       return;
     }
     const { DType } = this.#raw;
-    const run = (address: number, begin: number, n: number): void => {
-      const target = to.address + begin * DTYPES[to.dtype].bytes;
-      this.#raw.convert(DType[from.dtype], address, DType[to.dtype], target, n);
-    };
     const { array, dtype, size } = from;
-    if (array === undefined) {
-      run(from.address, 0, size);
-      return;
-    }
-    const most = CHUNK_BYTES / DTYPES[dtype].bytes;
+    // Where they are not in wasm memory, they go through the part of the arena that is the parameters'.
+    const rooms = [this.#parameters, this.#parameters + PARAMETER_BYTES / 2] as const;
+    const most = array === undefined && to.array === undefined ? size : PARAMETER_BYTES / 16;
     for (let begin = 0; begin < size; begin += most) {
       const n = Math.min(most, size - begin);
-      this.#enter(from, begin, n, this.#chunk);
-      run(this.#chunk, begin, n);
+      const source = array === undefined ? from.address + begin * DTYPES[dtype].bytes : rooms[0];
+      const target =
+        to.array === undefined ? to.address + begin * DTYPES[to.dtype].bytes : rooms[1];
+      if (array !== undefined) this.#enter(from, begin, n, source);
+      this.#raw.convert(DType[dtype], source, DType[to.dtype], target, n);
+      if (to.array !== undefined) this.#leave(to, begin, n, target);
     }
   }
 
   /** Runs a complete descriptor. Allocates nothing in wasm memory. */
   run(d: Descriptor): void {
-    if (d.x.size === 0) return;
+    if (d.x.size === 0 && d.gradients === undefined) return;
     const call = this.#call;
     call.describe(d);
     const whole = this.#placeParameters(call, d);
-    if (d.x.array !== undefined && whole && isRows(d)) {
+    if (d.gradients === undefined && d.x.array !== undefined && whole && isRows(d)) {
       this.#batch(call, d);
       return;
     }
@@ -185,6 +189,10 @@ export class WasmBackend {
     if (typeof d.shift !== "object") call.setNumber(roles.shift, d.shift);
     if (typeof d.runningMean !== "object") call.setNumber(roles.runningMean, d.runningMean);
     if (typeof d.runningVar !== "object") call.setNumber(roles.runningVar, d.runningVar);
+    if (d.gradients !== undefined) {
+      call.setNumber(roles.givenMean, undefined);
+      call.setNumber(roles.givenRstd, undefined);
+    }
     let free = this.#parameters;
     let whole = true;
     for (const { name, operand, strides } of d.placed) {
@@ -213,6 +221,36 @@ export class WasmBackend {
     const roles = this.#raw.Operand;
     this.#placeOne(call, roles.x, d.x);
     for (const name of RESULTS) this.#placeOne(call, roles[name], d[name]);
+    if (d.gradients === undefined) return;
+    this.#placeOne(call, roles.gradOutput, d.gradOutput);
+    this.#placeOne(call, roles.gradSum, d.gradSum);
+    for (const name of DIFFERENTIABLE) this.#placeGradient(call, d, name);
+  }
+
+  #placeGradient(
+    call: RawCall,
+    { gradients }: Descriptor,
+    name: (typeof DIFFERENTIABLE)[number],
+  ): void {
+    const of = this.#raw.Operand[name];
+    const role = this.#raw.Operand[GRADIENTS[name]];
+    const gradient = gradients!.find((each) => each.name === name);
+    const { sums, target, size = 0, whole } = gradient ?? {};
+    // What the core reads and writes: the sums, or the gradient itself where there are none.
+    const served = whole ? target : sums;
+    const isRemote = served?.array !== undefined;
+    if (isRemote) this.#remote[role] = served;
+    const data = target?.array === undefined ? target?.address : 0;
+    call.setGradient(
+      of,
+      role,
+      gradient !== undefined,
+      sums?.address ?? 0,
+      data ?? 0,
+      target?.dtype ?? "float64",
+      size,
+      isRemote,
+    );
   }
 
   #placeOne(call: RawCall, role: Role, operand: Operand | undefined): void {

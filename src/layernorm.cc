@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "kernels/backward.h"
 #include "kernels/kernels.h"
 #include "kernels/local_response_norm.h"
 #include "kernels/normalize.h"
@@ -173,6 +174,7 @@ bool is_plain(const Call& call) {
   for (size_t d = 0; d < call.rank; ++d) {
     if (call.dims[d].size == 0) return false;
   }
+  if (call.backward) return false;
   if (call.rank > 2 || !call.dims[last].reduced || (call.rank == 2 && call.dims[0].reduced)) return false;
   if (!has_rows(call.op) || call.transfer != nullptr || is_16_bit(call.dtype)) return false;
   if (call.activation != Activation::none) return false;
@@ -189,6 +191,10 @@ void run_plain(const Call& call) {
 }
 
 void run(const Call& call) {
+  if (call.backward) {
+    backward(call);
+    return;
+  }
   for (size_t d = 0; d < call.rank; ++d) {
     if (call.dims[d].size == 0) return;
   }

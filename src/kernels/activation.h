@@ -23,22 +23,27 @@ inline simd::F64x2 silu(simd::F64x2 x) { return simd::times_sigmoid(x, simd::neg
 
 inline simd::F64x2 gelu(simd::F64x2 x) { return simd::times_normal(x, x); }
 
-/// (1 + tanh(u)) / 2 is sigmoid(2 * u), here with 2 * u = x * (A + B * x^2): in parts, since exp(-2 * u) has 2 * u times its
-/// relative error.
-inline simd::F64x2 gelu_tanh(simd::F64x2 x) {
+/// The constants of gelu_tanh: -2 * sqrt(2 / pi), and 0.044715 times that, each as its upper bits and the rest.
+struct GeluTanh {
+  static constexpr double kAUpper = -0x1.988452p+0, kALower = -0x1.3d436508d0fcbp-24;
+  static constexpr double kB = -0x1.2444f2a4d8b4bp-4, kBRest = 0x1.6c843a29d1c7p-61;
+};
+
+/// (1 + tanh(u)) / 2 is sigmoid(2 * u), here with 2 * u = x * (A + B * x^2): this is -2 * u in parts, since exp(-2 * u) has
+/// 2 * u times its relative error. Beyond 24 as at 24.
+inline simd::Parts gelu_tanh_argument(simd::F64x2 x) {
   using namespace simd;
-  // -2 * sqrt(2 / pi), and 0.044715 times that.
-  constexpr double kAUpper = -0x1.988452p+0, kALower = -0x1.3d436508d0fcbp-24;
-  constexpr double kB = -0x1.2444f2a4d8b4bp-4, kBRest = 0x1.6c843a29d1c7p-61;
   const F64x2 a = clamp(x, 24);
   const Parts square_a = square(a);
-  const Parts b = multiply(square_a, splat(kB));
+  const Parts b = multiply(square_a, splat(GeluTanh::kB));
   // Exact unless b does not count: both have few bits.
   const F64x2 b_upper = upper(b.hi);
-  const F64x2 sum = splat(kAUpper) + b_upper;
-  const F64x2 rest = (b.hi - b_upper) + (b.lo + (square_a.hi * splat(kBRest) + splat(kALower)));
-  return times_sigmoid(x, multiply({sum, rest}, a));
+  const F64x2 sum = splat(GeluTanh::kAUpper) + b_upper;
+  const F64x2 rest = (b.hi - b_upper) + (b.lo + (square_a.hi * splat(GeluTanh::kBRest) + splat(GeluTanh::kALower)));
+  return multiply({sum, rest}, a);
 }
+
+inline simd::F64x2 gelu_tanh(simd::F64x2 x) { return simd::times_sigmoid(x, gelu_tanh_argument(x)); }
 
 /// Sigmoids in float32, as their results are: each step rounds, which the bound of activations allows for, and takes a quarter
 /// of the time of float64. An object, so that a loop holds the constants.

@@ -4,6 +4,7 @@
 
 #include "kernels/columns.h"
 #include "kernels/kernels.h"
+#include "kernels/layout.h"
 #include "kernels/runner.h"
 #include "kernels/sum.h"
 #include "kernels/tiles.h"
@@ -13,45 +14,6 @@ namespace {
 
 // Values that are worked on at a time where one step follows another: they stay in the first-level cache, or near.
 constexpr size_t kNear = 8192;
-// Few contiguous values of a run beside those of others: they are taken as columns.
-constexpr uint64_t kFewest = 64;
-
-/// How the dimensions of a view are gone through: the inner ones hold segments of one run, or columns of many.
-struct Layout {
-  size_t inner;     // the first of the inner dimensions
-  bool columns;     // several runs side by side
-  uint64_t size;    // elements along the inner dimensions
-  uint64_t fold;    // columns in turn that are of one run
-  uint64_t slices;  // positions of the kept dimensions that come first
-  uint64_t slice_size;
-
-  explicit Layout(const Call& call) : columns(!call.dims[call.rank - 1].reduced), fold(1) {
-    size_t d = call.rank;
-    while (d > 0 && call.dims[d - 1].reduced == !columns) --d;
-    inner = d;
-    if (!columns) {
-      const uint64_t segment = size_from(call, d);
-      while (d > 0 && !call.dims[d - 1].reduced) --d;
-      if (segment < kFewest && d > 0) {
-        columns = true;
-        inner = d;
-        fold = segment;
-      }
-    }
-    size = size_from(call, inner);
-    slices = 1;
-    size_t first = 0;
-    for (; first < inner && !call.dims[first].reduced; ++first) slices *= call.dims[first].size;
-    slice_size = size_from(call, first);
-  }
-
-  static uint64_t size_from(const Call& call, size_t first) {
-    uint64_t size = 1;
-    for (size_t d = first; d < call.rank; ++d) size *= call.dims[d].size;
-    return size;
-  }
-};
-
 /// Reads the running statistics of a channel, moves them towards the batch's, and writes them.
 class RunningStatistics {
  public:

@@ -11,7 +11,7 @@ namespace layernorm {
 
 struct Offsets {
   uint64_t x = 0;
-  uint64_t parameter[kOperands] = {};
+  uint64_t parameter[kStrided] = {};
 
   [[nodiscard]] uint64_t of(Operand operand) const { return parameter[static_cast<size_t>(operand)]; }
 };
@@ -28,7 +28,7 @@ class Axes {
       strides_[rank_++] = stride;
       count_ *= call.dims[d].size;
     }
-    for (uint8_t operand = 0; operand < kOperands; ++operand) {
+    for (uint8_t operand = 0; operand < kStrided; ++operand) {
       if (advances(operand)) advancing_[advancing_count_++] = operand;
     }
   }
@@ -66,7 +66,8 @@ class Axes {
   [[nodiscard]] uint64_t sharing() const {
     uint64_t positions = 1;
     for (size_t i = 0; i < rank_; ++i) {
-      for (auto operand = static_cast<size_t>(Operand::weight); operand < kOperands; ++operand) {
+      for (auto operand = static_cast<size_t>(Operand::weight); operand <= static_cast<size_t>(Operand::running_var);
+           ++operand) {
         if (call_.strides[operand][dims_[i]] != 0) return positions;
       }
       positions *= call_.dims[dims_[i]].size;
@@ -87,7 +88,7 @@ class Axes {
   uint64_t count_ = 1;
   // Parameters that advance along any of them.
   size_t advancing_count_ = 0;
-  uint8_t advancing_[kOperands];
+  uint8_t advancing_[kStrided];
   // The innermost first.
   uint8_t dims_[Call::kMaxRank];
   uint64_t strides_[Call::kMaxRank];

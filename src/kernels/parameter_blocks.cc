@@ -2,15 +2,9 @@
 
 namespace layernorm {
 
-void ParameterSource::set(const Call& call, Operand operand, size_t first, size_t last) {
-  const Parameter& parameter = call.parameter(operand);
-  data_ = static_cast<const std::byte*>(parameter.data);
-  transfer_ = call.is_remote(operand) ? call.transfer : nullptr;
-  size_ = parameter.size;
-  base_ = window_begin_ = window_end_ = 0;
+void ParameterPlaces::set(const Call& call, Operand operand, size_t first, size_t last) {
+  base_ = 0;
   rank_ = 0;
-  operand_ = operand;
-  dtype_ = parameter.dtype;
   // The sizes and strides of the dimensions, those that can be one made one.
   const uint64_t* strides = call.strides[static_cast<size_t>(operand)];
   for (size_t d = first; d < last; ++d) {
@@ -28,7 +22,7 @@ void ParameterSource::set(const Call& call, Operand operand, size_t first, size_
   strides_[rank_++] = 0;
 }
 
-ParameterSource::Stretch ParameterSource::stretch(size_t position) const {
+ParameterPlaces::Stretch ParameterPlaces::stretch(size_t position) const {
   Stretch found = {base_, 1, strides_[rank_ - 1] == 0};
   size_t rest = position;
   for (size_t d = rank_; d-- > 0; rest /= sizes_[d]) {
@@ -37,6 +31,17 @@ ParameterSource::Stretch ParameterSource::stretch(size_t position) const {
     if (d == rank_ - 1 && strides_[d] <= 1) found.length = sizes_[d] - index;
   }
   return found;
+}
+
+void ParameterSource::set(const Call& call, Operand operand, size_t first, size_t last) {
+  const Parameter& parameter = call.parameter(operand);
+  ParameterPlaces::set(call, operand, first, last);
+  data_ = static_cast<const std::byte*>(parameter.data);
+  transfer_ = call.is_remote(operand) ? call.transfer : nullptr;
+  size_ = parameter.size;
+  window_begin_ = window_end_ = 0;
+  operand_ = operand;
+  dtype_ = parameter.dtype;
 }
 
 void ParameterSource::read(size_t position, size_t n, double* to) {

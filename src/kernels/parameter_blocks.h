@@ -24,14 +24,11 @@ inline double element(DType dtype, const void* data, uint64_t i) {
   return value;
 }
 
-/// Where a parameter's elements stand along the inner dimensions [first, last) of a view, whose positions count row-major; and
-/// their values, in float64, which holds each exactly.
-class ParameterSource {
+/// Where a parameter's elements stand along the inner dimensions [first, last) of a view, whose positions count row-major.
+class ParameterPlaces {
  public:
   /// Not a constructor: most parameters need none of this, and setting it up takes as long as a short row.
   void set(const Call& call, Operand operand, size_t first, size_t last);
-
-  [[nodiscard]] bool is_remote() const { return transfer_ != nullptr; }
 
   /// Whether positions in turn are elements in turn, or are all one element.
   [[nodiscard]] bool is_contiguous() const { return rank_ == 1 && strides_[0] == 1; }
@@ -51,8 +48,23 @@ class ParameterSource {
   };
   [[nodiscard]] Stretch stretch(size_t position) const;
 
+ private:
+  // All of it is left unset until set() is called; of the arrays an element counts once it was written.
+  uint64_t base_;
+  size_t rank_;
+  size_t sizes_[Call::kMaxRank];
+  uint64_t strides_[Call::kMaxRank];
+};
+
+/// A parameter's elements by their places, and their values in float64, which holds each exactly.
+class ParameterSource : public ParameterPlaces {
+ public:
+  void set(const Call& call, Operand operand, size_t first, size_t last);
+
+  [[nodiscard]] bool is_remote() const { return transfer_ != nullptr; }
+
   /// Where n <= kBlock elements from a position on stand, if they are contiguous.
-  const void* at(size_t position, size_t n) { return address(base_ + position, n); }
+  const void* at(size_t position, size_t n) { return address(base() + position, n); }
 
   /// n <= kBlock values from a position on.
   void read(size_t position, size_t n, double* to);
@@ -62,17 +74,12 @@ class ParameterSource {
 
   const void* address(uint64_t element, size_t n);
 
-  // All of it is left unset until set() is called; of the arrays an element counts once it was written.
   const std::byte* data_;
   Transfer* transfer_;
   uint64_t size_;
-  uint64_t base_;
   uint64_t window_begin_, window_end_;
-  size_t rank_;
   Operand operand_;
   DType dtype_;
-  size_t sizes_[Call::kMaxRank];
-  uint64_t strides_[Call::kMaxRank];
   alignas(16) std::byte window_[kWindow];
 };
 

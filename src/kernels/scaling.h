@@ -29,6 +29,11 @@ struct Scaling {
     }
   }
 
+  /// Whether a norm is too small, so that eps divides.
+  [[nodiscard]] bool is_floored(double variance, double scale) const {
+    return op == Op::l2_normalize && std::sqrt(variance * static_cast<double>(size)) < eps * scale;
+  }
+
   /// For a norm of scaled values.
   [[nodiscard]] double floored(double norm, double scale) const {
     const double least = eps * scale;

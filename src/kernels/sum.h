@@ -28,17 +28,35 @@ class Sum {
       const T* x = fetch(at, n, read);
       const bool stays = !call_.is_remote(Operand::sum) && call_.dtype == kDTypeOf<T>;
       T* sum = stays ? static_cast<T*>(call_.sum) + at : written;
-      for (size_t i = 0; i < n; i += kBlock) {
-        const size_t size = std::min(kBlock, n - i);
-        const auto position = static_cast<size_t>(at + i);
-        block(x + i, residual_.at(position, size), gate_.at(position, size), bias_.at(position, size), sum + i, size);
-      }
+      blocks(x, at, n, sum);
       if (!stays) leave(at, n, written);
+    }
+  }
+
+  /// Makes elements [begin, begin + n) in `sum`, rounded to x's type as those that are written.
+  [[gnu::noinline]] void make_in(uint64_t begin, size_t n, T* sum) {
+    T read[kPiece];
+    for (size_t i = 0; i < n; i += kPiece) {
+      const size_t size = std::min(kPiece, n - i);
+      blocks(fetch(begin + i, size, read), begin + i, size, sum + i);
+      if constexpr (sizeof(T) == 4) {
+        if (!is_16_bit(call_.dtype)) continue;
+        from_float32(call_.dtype, sum + i, stored_, size);
+        to_float32(call_.dtype, stored_, sum + i, size);
+      }
     }
   }
 
  private:
   static constexpr size_t kPiece = 1024;
+
+  void blocks(const T* x, uint64_t at, size_t n, T* sum) {
+    for (size_t i = 0; i < n; i += kBlock) {
+      const size_t size = std::min(kBlock, n - i);
+      const auto position = static_cast<size_t>(at + i);
+      block(x + i, residual_.at(position, size), gate_.at(position, size), bias_.at(position, size), sum + i, size);
+    }
+  }
 
   static void block(const T* x, const T* residual, const T* gate, const T* bias, T* sum, size_t n) {
     using namespace simd;

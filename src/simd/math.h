@@ -105,8 +105,8 @@ inline F64x2 exp(Parts a) {
 }
 inline F64x2 exp(F64x2 x) { return exp(Parts{x, splat(0.0)}); }
 
-/// factor * sigmoid(x), with -x given in parts, of which lo is finite.
-inline F64x2 times_sigmoid(F64x2 factor, Parts minus_x) {
+/// factor * sigmoid(x), with -x given in parts, of which lo is finite. Compiled once: there is an exponential inside.
+[[gnu::noinline]] inline F64x2 times_sigmoid(F64x2 factor, Parts minus_x) {
   // 1 / (1 + exp(-x)) with exp(-x) = value / scale. Where it vanishes the scale is 0: an infinite factor then gives NaN, as
   // in the plain formula, and a finite one 0.
   const Scaled e = exp_scaled({clamp(minus_x.hi, kExpLimit), minus_x.lo});
@@ -145,7 +145,7 @@ inline F64x2 normal_tail(F64x2 a) {
 }
 
 /// factor * (the normal distribution function of x). As times_sigmoid where it vanishes.
-inline F64x2 times_normal(F64x2 factor, F64x2 x) {
+[[gnu::noinline]] inline F64x2 times_normal(F64x2 factor, F64x2 x) {
   const F64x2 limit = splat(40.0);
   const F64x2 magnitude = abs(x);
   const I64x2 beyond = limit < magnitude;

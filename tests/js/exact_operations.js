@@ -59,7 +59,7 @@ import { APPROXIMATE, activation, power } from "./transcendental.js";
 /** @typedef {Float32Array | Float64Array} Row */
 
 /** What maps the values of a run to normalized ones: (count * x - sum) * scale. */
-class Linear {
+export class Linear {
   /** @param {Dyadic} count @param {Dyadic} sum @param {Dyadic | null} scale null: all are 0 */
   constructor(count, sum, scale) {
     this.count = count;
@@ -75,7 +75,7 @@ class Linear {
 }
 
 /** @param {Dyadic} a positive @returns {Dyadic} 1 / a */
-function reciprocal({ m, e }) {
+export function reciprocal({ m, e }) {
   const k = PRECISION + bitLength(m);
   return { m: (1n << BigInt(k)) / m, e: -k - e };
 }
@@ -92,7 +92,7 @@ export function boundOf({ op, dtype, rounds, activation: name }) {
  * @param {number} run its number
  * @returns {Linear | Normalizer}
  */
-function normalizerOf({ op, eps, p = 2, runningMean, runningVar }, x, run) {
+export function normalizerOf({ op, eps, p = 2, runningMean, runningVar }, x, run) {
   if (runningMean && runningVar) {
     const moments = { n: 1, finite: true, sum: ZERO, squares: dyadic(runningVar[run]), top: 0 };
     const { scale } = new Normalizer(moments, { eps, centered: false });
@@ -120,7 +120,7 @@ function normalizerOf({ op, eps, p = 2, runningMean, runningVar }, x, run) {
 }
 
 /** @param {Field | null | undefined} field @param {number} i @returns {number | null} */
-const at = (field, i) =>
+export const at = (field, i) =>
   field === null || field === undefined ? null : typeof field === "number" ? field : field[i];
 
 /**
@@ -128,7 +128,7 @@ const at = (field, i) =>
  * @param {number} i
  * @returns {(Dyadic | null)[]} weightOffset + weight, exact and rounded once
  */
-function weightsAt({ weight, weightOffset = 0, dtype }, i) {
+export function weightsAt({ weight, weightOffset = 0, dtype }, i) {
   const value = at(weight, i);
   if (value === null) return [null];
   const sum = add(dyadic(value), dyadic(weightOffset));
@@ -165,7 +165,7 @@ function finish(setting, normalized, weight, i) {
 }
 
 /** The largest magnitude for which terms are finite. @param {DType} dtype @returns {Dyadic} */
-function largestOf(dtype) {
+export function largestOf(dtype) {
   if (isHalf(dtype)) return dyadic(largestHalf(dtype));
   return dyadic(dtype === "float32" ? (2 - 2 ** -23) * 2 ** 127 : Number.MAX_VALUE);
 }

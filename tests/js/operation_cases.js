@@ -138,6 +138,9 @@ export const hasAffine = (op) => !/Normalize|Response/.test(op);
  * @property {Record<string, any>} options
  * @property {Setting} setting
  * @property {Row} x what is normalized, in the arithmetic type
+ * @property {Record<string, { given: number | Float32Array, index: (i: number) => number }>} places of parameters: what was
+ *   given, and which element of it each of x takes
+ * @property {{ x: Row, residual: Row, gate: any, sumBias: any } | undefined} added what the sum is made of
  * @property {() => any} call
  */
 
@@ -164,6 +167,10 @@ export function makeCase({ name, layout, dtype, family, kind, eps, activation, p
   }
   const like = (/** @type {Row} */ values) => ({ data: store(values, dtype), dims, type: dtype });
   const inputs = [like(x)];
+  /** What the sum is made of. @type {any} */
+  let added;
+  /** @type {Record<string, any>} */
+  const places = {};
   /** @type {Record<string, any>} */
   const options = { ...fixed, ...layout.options };
   if (eps !== undefined && op !== "localResponseNorm") options.eps = eps;
@@ -176,7 +183,7 @@ export function makeCase({ name, layout, dtype, family, kind, eps, activation, p
     /** @type {(i: number) => number} */ index,
   ) => {
     const values = Float32Array.from({ length }, (_, i) => value(i));
-    return { given: values, field: Float32Array.from(x, (_, i) => values[index(i)]) };
+    return { given: values, field: Float32Array.from(x, (_, i) => values[index(i)]), index };
   };
   const ofOwn = (/** @type {() => number} */ value) => vector(ownCount, value, (i) => own[i]);
 
@@ -185,8 +192,10 @@ export function makeCase({ name, layout, dtype, family, kind, eps, activation, p
     inputs.push(like(residual));
     const gate = random.pick([undefined, 0.5, ofOwn(() => random.normal())]);
     const sumBias = random.pick([undefined, ofOwn(() => random.normal())]);
-    if (gate !== undefined) options.gate = typeof gate === "number" ? gate : gate.given;
+    if (typeof gate === "number") options.gate = gate;
+    else if (gate) options.gate = gate.given;
     if (sumBias) options.sumBias = sumBias.given;
+    added = { x, residual, gate, sumBias };
     const to = (/** @type {number} */ value) => roundTo(value, wide);
     x = x.map((value, i) => {
       const factor = gate === undefined ? 1 : typeof gate === "number" ? gate : gate.field[i];
@@ -225,9 +234,10 @@ export function makeCase({ name, layout, dtype, family, kind, eps, activation, p
     setting.runningVar = options.runningVar;
   }
 
-  /** @param {string} key @param {{ given: any, field: any }} value */
-  const set = (key, { given, field }) => {
+  /** @param {string} key @param {{ given: any, field: any, index?: (i: number) => number }} value */
+  const set = (key, { given, field, index = () => 0 }) => {
     options[key] = given;
+    places[key] = { given, index };
     /** @type {any} */ (setting)[key] = field;
   };
   /** @param {string} key @param {number} value */
@@ -322,7 +332,8 @@ export function makeCase({ name, layout, dtype, family, kind, eps, activation, p
   }
   if (activation) options.activation = setting.activation = activation;
   if (preset === "llama" || preset === "t5") setting.rounds = isHalf(dtype);
-  return { op, inputs, options, setting, x, call: () => ops[op](...inputs, options) };
+  const call = () => ops[op](...inputs, options);
+  return { op, inputs, options, setting, x, places, added, call };
 }
 
 /**

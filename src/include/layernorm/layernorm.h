@@ -106,7 +106,8 @@ struct Options {
 [[nodiscard]] Status rms_norm(std::span<const float> x, size_t features, const Options& options, std::span<float> y);
 [[nodiscard]] Status rms_norm(std::span<const double> x, size_t features, const Options& options, std::span<double> y);
 
-/// What a call reads and writes: tensors, and parameters that may be absent or numbers.
+/// What a call reads and writes: tensors, and parameters that may be absent or numbers. Those that come first, up to
+/// kStrided, have strides.
 enum class Operand : uint8_t {
   x,
   residual,
@@ -118,12 +119,30 @@ enum class Operand : uint8_t {
   shift,
   running_mean,
   running_var,
+  given_mean,
+  given_rstd,
+  // Results.
   y,
   sum,
   mean,
-  rstd
+  rstd,
+  // Of a backward call: what is read beside the operands of the forward one, and the gradients, in the order of what they
+  // are gradients of.
+  grad_output,
+  grad_sum,
+  grad_residual,
+  grad_gate,
+  grad_sum_bias,
+  grad_weight,
+  grad_bias,
+  grad_scale,
+  grad_shift
 };
-inline constexpr size_t kOperands = 14;
+inline constexpr size_t kStrided = 12;
+inline constexpr size_t kOperands = 25;
+
+/// The parameters that have gradients, residual to shift.
+inline constexpr size_t kGradients = 7;
 
 /// One dimension of a view of x: a run is made of the values that share their indices of the dimensions that are kept.
 struct Dim {
@@ -153,6 +172,11 @@ class Transfer {
 ///   scale, shift        y * (1 + scale) + shift after the affine part
 ///   activation          last
 ///   running_mean, _var  batch_norm: the statistics; layer_norm: updated by `momentum`, the weight of the new value
+///
+/// A backward call takes the gradient of y, as large as x, and writes that of x to y. Parameters have gradients where
+/// `gradients` says so.
+///   given_mean, _rstd   the statistics of each run, as exact ones; absent: taken from x
+///   grad_sum            if there: added to the gradient of the sum
 struct Call {
   static constexpr size_t kMaxRank = 54;  // dimensions of size 1 left out, more would not fit 2^53 elements
 
@@ -167,8 +191,8 @@ struct Call {
   LocalResponse window;
   size_t rank = 0;
   Dim dims[kMaxRank];
-  uint64_t strides[kOperands][kMaxRank] = {};
-  Parameter parameters[kOperands];  // residual to running_var
+  uint64_t strides[kStrided][kMaxRank] = {};
+  Parameter parameters[kOperands];  // residual to given_rstd
   const void* x = nullptr;
   void* y = nullptr;
   void* sum = nullptr;
@@ -177,9 +201,34 @@ struct Call {
   Transfer* transfer = nullptr;  // serves the operands that are marked remote
   bool remote[kOperands] = {};
 
+  /// The gradient of a parameter. Where the parameter has an element for each of x, its gradient goes straight to `data`;
+  /// else it is summed in `sums`, two float64 for each element beside float64 x, one beside others, and at last rounded to
+  /// `data`. Without that the first `size` of the sums are the result. The sums may be remote, and so may `data` where there
+  /// are none.
+  struct Gradient {
+    bool wanted = false;
+    DType dtype = DType::float64;  // of data
+    uint64_t size = 0;
+    double* sums = nullptr;
+    void* data = nullptr;
+  };
+
+  bool backward = false;
+  DType grad_output_dtype = DType::float32;
+  DType grad_sum_dtype = DType::float32;
+  const void* grad_output = nullptr;
+  const void* grad_sum = nullptr;
+  Gradient gradients[kGradients];  // by what they are of: residual to shift
+
   [[nodiscard]] const Parameter& parameter(Operand operand) const { return parameters[static_cast<size_t>(operand)]; }
   [[nodiscard]] Parameter& parameter(Operand operand) { return parameters[static_cast<size_t>(operand)]; }
   [[nodiscard]] bool is_remote(Operand operand) const { return remote[static_cast<size_t>(operand)]; }
+  [[nodiscard]] const Gradient& gradient(Operand of) const {
+    return gradients[static_cast<size_t>(of) - static_cast<size_t>(Operand::residual)];
+  }
+  [[nodiscard]] Gradient& gradient(Operand of) {
+    return gradients[static_cast<size_t>(of) - static_cast<size_t>(Operand::residual)];
+  }
 };
 
 /// Whether `run` may trust a call whose operands all lie in memory.

@@ -1,0 +1,120 @@
+#include "kernels/gradient.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/narrow.h"
+
+namespace layernorm {
+
+Gradient::Gradient(const Call& call, Operand of, uint64_t elements, size_t first)
+    : of_(of),
+      role_(static_cast<Operand>(static_cast<size_t>(of) - static_cast<size_t>(Operand::residual) +
+                                 static_cast<size_t>(Operand::grad_residual))),
+      gradient_(call.gradient(of)),
+      two_(call.dtype == DType::float64),
+      transfer_(call.is_remote(role_) ? call.transfer : nullptr),
+      whole_(call.parameter(of).kind == Parameter::Kind::vector && gradient_.size == elements) {
+  if (!is_wanted()) return;
+  places_.set(call, of, first, call.rank);
+  if (!whole_ && transfer_ == nullptr) std::memset(gradient_.sums, 0, gradient_.size * sizeof(double) * (two_ ? 2 : 1));
+}
+
+void Gradient::add(size_t position, size_t n, const WideBlock& values) {
+  for (size_t done = 0; done < n;) {
+    const ParameterPlaces::Stretch to = places_.stretch(position + done);
+    const size_t length = std::min(to.length, n - done);
+    if (whole_) {
+      store(to.element, length, values.high + done);
+    } else if (to.repeats) {
+      const TwoPart of_all = total(two_, values, done, length);
+      sums(to.element, 1);
+      accumulate(two_, &of_all.high, &of_all.low, high_, low_, 1);
+    } else {
+      sums(to.element, length);
+      accumulate(two_, values.high + done, values.low + done, high_, low_, length);
+    }
+    done += length;
+  }
+}
+
+void Gradient::add(size_t position, size_t n, const float* values) {
+  for (size_t done = 0; done < n;) {
+    const ParameterPlaces::Stretch to = places_.stretch(position + done);
+    const size_t length = std::min(to.length, n - done);
+    if (whole_) {
+      double wide[kBlock] = {};
+      accumulate(values + done, wide, length);
+      store(to.element, length, wide);
+    } else {
+      sums(to.element, to.repeats ? 1 : length);
+      if (to.repeats) {
+        *high_ += total(values + done, length);
+      } else {
+        accumulate(values + done, high_, length);
+      }
+    }
+    done += length;
+  }
+}
+
+double* Gradient::contiguous(size_t position, size_t n) {
+  if (!is_wanted()) return nullptr;
+  sums(places_.base() + position, n);
+  return high_;
+}
+
+void Gradient::finish() {
+  if (!is_wanted() || whole_) return;
+  flush();
+  // The first parts are the result.
+  if (gradient_.data == nullptr) return;
+  for (uint64_t begin = 0; begin < gradient_.size; begin += kWindow) {
+    const auto n = static_cast<size_t>(std::min<uint64_t>(kWindow, gradient_.size - begin));
+    sums(begin, n);
+    store(begin, n, high_);
+  }
+}
+
+// To the gradient itself.
+void Gradient::store(uint64_t element, size_t n, const double* values) {
+  std::byte room[kWindow * sizeof(double)];
+  std::byte* to = room;
+  const bool remote = whole_ && transfer_ != nullptr;
+  if (!remote) to = static_cast<std::byte*>(gradient_.data) + element * element_size(gradient_.dtype);
+  convert(DType::float64, values, gradient_.dtype, to, n);
+  if (remote) transfer_->write(role_, element, n, to);
+}
+
+// Goes to the sums of n <= kWindow elements.
+void Gradient::sums(uint64_t element, size_t n) {
+  if (transfer_ == nullptr) {
+    high_ = gradient_.sums + element;
+    low_ = high_ + gradient_.size;
+    return;
+  }
+  if (element < begin_ || element + n > end_) {
+    flush();
+    begin_ = element;
+    end_ = std::min<uint64_t>(element + kWindow, gradient_.size);
+    move_window(true);
+  }
+  high_ = window_.high + (element - begin_);
+  low_ = window_.low + (element - begin_);
+}
+
+void Gradient::flush() {
+  if (begin_ != end_) move_window(false);
+}
+
+void Gradient::move_window(bool in) {
+  const auto n = static_cast<size_t>(end_ - begin_);
+  for (const bool second : {false, true}) {
+    if (second && !two_) break;
+    const uint64_t at = begin_ + (second ? gradient_.size : 0);
+    double* values = second ? window_.low : window_.high;
+    in ? transfer_->read(role_, at, n, values) : transfer_->write(role_, at, n, values);
+  }
+}
+
+}  // namespace layernorm

@@ -1,0 +1,56 @@
+// The gradient of a parameter: sums, over all of x, of what each element contributes.
+#ifndef LAYERNORM_KERNELS_GRADIENT_H_
+#define LAYERNORM_KERNELS_GRADIENT_H_
+
+#include "kernels/offsets.h"
+#include "kernels/wide.h"
+
+namespace layernorm {
+
+/// Sums are wide, and are taken in the order of the calls of `add`.
+class Gradient {
+ public:
+  /// The parameter's places are those along the inner dimensions from `first` on.
+  Gradient(const Call& call, Operand of, uint64_t elements, size_t first);
+
+  [[nodiscard]] bool is_wanted() const { return gradient_.wanted; }
+  [[nodiscard]] bool is_remote() const { return is_wanted() && transfer_ != nullptr; }
+
+  void move_to(const Offsets& offsets) { places_.move_to(offsets.of(of_)); }
+
+  /// Adds what n <= kBlock elements from a position on contribute.
+  void add(size_t position, size_t n, const WideBlock& values);
+  /// The same in float32; n may be larger where all of them go to one element.
+  void add(size_t position, size_t n, const float* values);
+
+  /// Whether elements in turn go to sums in turn; where those are that n <= kBlock elements go to, or null if none are wanted.
+  [[nodiscard]] bool is_contiguous() const { return !is_wanted() || (!whole_ && places_.is_contiguous()); }
+  double* contiguous(size_t position, size_t n);
+
+  /// Rounds the sums.
+  void finish();
+
+ private:
+  static constexpr size_t kWindow = kBlock;
+
+  void store(uint64_t element, size_t n, const double* values);
+  void sums(uint64_t element, size_t n);
+  void flush();
+  void move_window(bool in);
+
+  Operand of_, role_;
+  const Call::Gradient& gradient_;
+  bool two_;
+  Transfer* transfer_;
+  bool whole_;
+  ParameterPlaces places_;
+  // Where the sums at hand are: in memory, or in a window of those that are remote.
+  double* high_ = nullptr;
+  double* low_ = nullptr;
+  uint64_t begin_ = 0, end_ = 0;
+  WideBlock window_;
+};
+
+}  // namespace layernorm
+
+#endif  // LAYERNORM_KERNELS_GRADIENT_H_

@@ -1,0 +1,166 @@
+/**
+ * Guarantee 1 for every backward operation, layout and element type: each gradient within its bound of exact arithmetic, for
+ * every kind of run.
+ */
+import assert from "node:assert/strict";
+import test from "node:test";
+import { DIFFERENTIABLE, GRADIENTS, gradientsOf, makeBackwardCase } from "./backward_cases.js";
+import { families } from "./data.js";
+import { judgeGradients } from "./exact_backward.js";
+import { isHalf } from "./half.js";
+import {
+  CONDITIONAL_KINDS,
+  DTYPES,
+  hasAffine,
+  KINDS,
+  layoutsOf,
+  OPERATIONS,
+} from "./operation_cases.js";
+
+/** Lengths of runs and numbers of columns, in turn: around the vector width, the panels and the blocks of a sum. */
+const SIZES = [
+  [1, 1],
+  [2, 3],
+  [3, 4],
+  [5, 7],
+  [17, 5],
+  [64, 2],
+  [33, 9],
+  [97, 4],
+  [12, 65],
+  [130, 3],
+  [257, 6],
+];
+const ACTIVATIONS = /** @type {const} */ (["relu", "silu", "gelu", "gelu_tanh", "sigmoid", "tanh"]);
+
+/** @type {Map<string, { error: number, where: string }>} */
+const maxima = new Map();
+
+for (const name of DIFFERENTIABLE) {
+  const { op } = OPERATIONS[name];
+  for (const [l, { name: layoutName }] of layoutsOf(op, 4).entries()) {
+    for (const dtype of DTYPES) {
+      test(`the gradients of ${name} are exact to their bounds: ${layoutName} (${dtype}, seed = turn)`, () => {
+        const kinds = hasAffine(op) ? [...KINDS, ...CONDITIONAL_KINDS] : ["none"];
+        for (const [turn, family] of families(dtype).entries()) {
+          const seed = 2 * turn + l;
+          if (isHalf(dtype) && turn % 2 === l % 2) continue;
+          const [n, columns] = SIZES[(seed + l) % SIZES.length];
+          const layout = layoutsOf(op, n, columns)[l];
+          const eps = [undefined, 0, 1e-5, 1e-12][(turn + l) % 4];
+          const kind = kinds[(3 * turn + l) % kinds.length];
+          const gradient = GRADIENTS[(turn + 3 * l) % GRADIENTS.length];
+          const given = hasAffine(op) && name !== "batchNorm" && turn % 5 === 1;
+          const broadcast = turn % 2 === 1;
+          check(
+            { name, layout, dtype, family, kind, eps, seed, gradient, given, broadcast },
+            `${name} ${dtype} ${family} [${layout.dims}] ${layout.name} eps ${eps} ${kind} gradient ${gradient} given ${given} seed ${seed}`,
+          );
+        }
+      });
+    }
+  }
+}
+
+/** Judges a case and keeps the largest error. @param {any} draw @param {string} where */
+function check(draw, where) {
+  const made = makeBackwardCase(draw);
+  if (!made.problem.x.every(Number.isFinite)) return;
+  const found = judgeGradients(made.problem, gradientsOf(made));
+  const key = `${draw.name} ${draw.dtype}${draw.activation ? " with activations" : ""}`;
+  if (!(found.error <= (maxima.get(key)?.error ?? -1)))
+    maxima.set(key, { error: found.error, where });
+  assert.ok(
+    found.error <= 1,
+    `${where}: ${found.where} got ${found.got}, expected ${found.expected}, ${found.error} of its bound`,
+  );
+}
+
+/** Rows whose gradients of parameters are summed four at a time in float32, and some beside them that float32 does not do for. */
+const ROWS = [
+  [8, 768],
+  [9, 96],
+  [7, 1001],
+  [5, 2049],
+  [13, 130],
+];
+
+for (const name of ["layerNorm", "rmsNorm", "l2Normalize"]) {
+  for (const dtype of /** @type {const} */ (["float32", "bfloat16"])) {
+    test(`the gradients of ${name} are exact to their bounds for rows that float32 does for (${dtype}, seed = turn)`, () => {
+      for (const [turn, family] of families(dtype).entries()) {
+        const [rows, n] = ROWS[turn % ROWS.length];
+        const layout = { name: "rows", dims: [rows, n], axes: [1], options: {} };
+        const kind = name === "l2Normalize" ? "none" : KINDS[turn % KINDS.length];
+        for (const seed of [2 * turn, 2 * turn + 1]) {
+          const gradient = GRADIENTS[(turn + seed) % GRADIENTS.length];
+          const draw = { name, layout, dtype, family, kind, eps: undefined, seed, gradient };
+          check(
+            draw,
+            `${name} ${dtype} ${family} [${rows}, ${n}] ${kind} ${gradient} seed ${seed}`,
+          );
+        }
+      }
+    });
+  }
+}
+
+test("the gradients of long runs are exact to their bounds (seed = turn)", () => {
+  const forms = [
+    ["layerNorm", [1, 100_000], {}],
+    ["rmsNorm", [2, 20_001], {}],
+    ["groupNorm", [1, 4, 10_000], { numGroups: 2 }],
+    ["batchNorm training", [3, 2, 7001], { layout: "channels_first" }],
+    ["layerNorm", [30_000, 2], { axes: [0] }],
+  ];
+  for (const [turn, [name, dims, options]] of /** @type {any[]} */ (forms).entries()) {
+    for (const family of ["normal", "mean1e4", "heavySigned", "twoRare", "outlierHuge"]) {
+      for (const dtype of /** @type {const} */ (["float32", "float64"])) {
+        if (dtype === "float64" && family !== "twoRare") continue;
+        const axes = /batch|group/.test(name) ? undefined : (options.axes ?? [1]);
+        const layout = { name: "long", dims, axes, numGroups: options.numGroups, options };
+        const draw = {
+          name,
+          layout,
+          dtype,
+          family,
+          kind: "weightBias",
+          seed: 2 * turn,
+          gradient: "normal",
+        };
+        check(draw, `${name} ${dtype} ${family} [${dims}]`);
+      }
+    }
+  }
+});
+
+for (const dtype of DTYPES) {
+  test(`gradients through activations are exact to their bounds (${dtype}, seed = turn)`, () => {
+    const names = ["layerNorm", "rmsNorm", "groupNorm", "batchNorm training", "addLayerNorm"];
+    for (const [turn, activation] of [...ACTIVATIONS, ...ACTIVATIONS].entries()) {
+      for (const [k, kind] of ["none", "weightBias", "all", "scaleShift"].entries()) {
+        const name = names[(turn + k) % names.length];
+        const layouts = layoutsOf(OPERATIONS[name].op, 11, 3);
+        const layout = layouts[(turn + 2 * k) % layouts.length];
+        const seed = 2 * turn + 24 * k;
+        const draw = {
+          name,
+          layout,
+          dtype,
+          family: "normal",
+          kind,
+          eps: 1e-5,
+          seed,
+          gradient: "normal",
+          activation,
+        };
+        check(draw, `${name} ${dtype} ${activation} [${layout.dims}] ${kind} seed ${seed}`);
+      }
+    }
+  });
+}
+
+test("the largest errors of the gradients above, as multiples of their bounds", (t) => {
+  for (const [key, { error, where }] of maxima)
+    t.diagnostic(`${key}: ${error.toFixed(3)} (${where})`);
+});
