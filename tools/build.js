@@ -206,6 +206,8 @@ function bundleEntries(entries) {
     outdir: DIST,
     bundle: true,
     splitting: true,
+    // Peers, which users have or lack.
+    external: ["@tensorflow/*"],
     minify: true,
     format: "esm",
     target: "es2022",

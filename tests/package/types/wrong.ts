@@ -15,6 +15,7 @@ import {
   tensor,
   zeros,
 } from "layernorm";
+import { BatchNorm, GroupNorm, LayerNorm, parseSafetensors, RMSNorm } from "layernorm/nn";
 
 const f32 = new Float32Array(8);
 const x = zeros([2, 4]);
@@ -140,3 +141,20 @@ x.dtype.toFixed();
 init({ threads: "many" });
 // @ts-expect-error not an option
 init({ wasm: f32 });
+
+// @ts-expect-error a size is missing
+new LayerNorm();
+// @ts-expect-error epsilon is not the name
+new LayerNorm(4, { epsilon: 1e-6 });
+// @ts-expect-error no bias there
+new RMSNorm(4, { bias: true });
+// @ts-expect-error the number of channels is missing
+new GroupNorm(4);
+// @ts-expect-error an unknown element type
+new BatchNorm(4, { dtype: "int8" });
+// @ts-expect-error data is read-only
+new LayerNorm(4).weight!.data = f32;
+// @ts-expect-error not bytes
+parseSafetensors("file");
+// @ts-expect-error state is a dict
+new LayerNorm(4).loadStateDict([f32]);

@@ -1,0 +1,596 @@
+// Layers that own their parameters: construction, modes, running statistics against PyTorch's rules, state, disposal.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { test } from "node:test";
+import {
+  batchNorm,
+  dispose,
+  groupNorm,
+  instanceNorm,
+  layerNorm,
+  rmsNorm,
+  tensor,
+} from "../../dist/index.js";
+import {
+  BatchNorm,
+  ConditionalLayerNorm,
+  GroupNorm,
+  InstanceNorm,
+  LayerNorm,
+  RMSNorm,
+} from "../../dist/nn.js";
+import { Random } from "./data.js";
+
+/** @param {number} n @param {number} [seed] @returns {Float32Array} */
+function normals(n, seed = 1) {
+  const random = new Random(seed);
+  return Float32Array.from({ length: n }, () => random.normal());
+}
+
+/** @param {any} actual @param {any} expected @param {number} tolerance */
+function assertClose(actual, expected, tolerance) {
+  assert.equal(actual.length, expected.length);
+  for (let i = 0; i < expected.length; i++) {
+    assert.ok(
+      Math.abs(actual[i] - expected[i]) <= tolerance * Math.max(1, Math.abs(expected[i])),
+      `${i}: ${actual[i]}, expected ${expected[i]}`,
+    );
+  }
+}
+
+/** Every layer with all of its state, for 4 features. @type {Record<string, () => any>} */
+const LAYERS = {
+  LayerNorm: () => new LayerNorm(4),
+  RMSNorm: () => new RMSNorm(4),
+  GroupNorm: () => new GroupNorm(2, 4),
+  InstanceNorm: () => new InstanceNorm(4, { affine: true, trackRunningStats: true }),
+  BatchNorm: () => new BatchNorm(4),
+  ConditionalLayerNorm: () => new ConditionalLayerNorm(4, 3, { elementwiseAffine: true }),
+};
+
+/** @type {Record<string, string[]>} */
+const STATE = {
+  LayerNorm: ["weight", "bias"],
+  RMSNorm: ["weight"],
+  GroupNorm: ["weight", "bias"],
+  InstanceNorm: ["weight", "bias", "running_mean", "running_var", "num_batches_tracked"],
+  BatchNorm: ["weight", "bias", "running_mean", "running_var", "num_batches_tracked"],
+  ConditionalLayerNorm: [
+    ...["weight", "bias", "scale.weight", "scale.bias", "shift.weight", "shift.bias"],
+  ],
+};
+
+// --- Construction ----------------------------------------------------------------------------------------------------
+
+for (const [name, make] of Object.entries(LAYERS)) {
+  test(`${name} has PyTorch's state, and parameters with gradients of 0`, () => {
+    const layer = make();
+    assert.deepEqual(Object.keys(layer.stateDict()), STATE[name]);
+    assert.equal(layer.training, true);
+    const parameters = layer.parameters();
+    assert.deepEqual(
+      parameters.map((/** @type {any} */ parameter) => parameter.name),
+      STATE[name].filter((each) => !/running|num/.test(each)),
+    );
+    for (const { name: own, data, grad, shape, dtype } of parameters) {
+      assert.deepEqual(data, new Float32Array(data.length).fill(own === "weight" ? 1 : 0), own);
+      assert.deepEqual(grad, new Float32Array(data.length));
+      assert.equal(
+        shape.reduce((/** @type {number} */ a, /** @type {number} */ b) => a * b),
+        data.length,
+      );
+      assert.equal(dtype, "float32");
+    }
+  });
+}
+
+test("options leave parameters and buffers out, as PyTorch's do", () => {
+  const keys = (/** @type {any} */ layer) => Object.keys(layer.stateDict());
+  assert.deepEqual(keys(new LayerNorm(4, { bias: false })), ["weight"]);
+  assert.deepEqual(keys(new LayerNorm(4, { elementwiseAffine: false })), []);
+  assert.deepEqual(keys(new RMSNorm(4, { elementwiseAffine: false })), []);
+  assert.deepEqual(keys(new GroupNorm(2, 4, { affine: false })), []);
+  assert.deepEqual(keys(new InstanceNorm(4)), []);
+  assert.deepEqual(keys(new BatchNorm(4, { affine: false })), STATE.BatchNorm.slice(2));
+  assert.deepEqual(keys(new BatchNorm(4, { trackRunningStats: false })), ["weight", "bias"]);
+  assert.deepEqual(keys(new ConditionalLayerNorm(4, 3, { bias: false })), [
+    "scale.weight",
+    "shift.weight",
+  ]);
+});
+
+test("constructors take PyTorch's order too", () => {
+  const norm = new LayerNorm([2, 3], 1e-6, true, false, "float64");
+  assert.deepEqual(norm.normalizedShape, [2, 3]);
+  assert.equal(norm.eps, 1e-6);
+  assert.equal(norm.bias, null);
+  assert.deepEqual(norm.weight?.data, new Float64Array(6).fill(1));
+  assert.equal(new RMSNorm(4, null).eps, null);
+  assert.equal(new RMSNorm(4, 1e-6, false).weight, null);
+  assert.equal(new GroupNorm(2, 4, 1e-3, false).weight, null);
+  const batch = new BatchNorm(4, 1e-3, null, false, false);
+  assert.deepEqual(
+    [batch.eps, batch.momentum, batch.weight, batch.runningMean],
+    [1e-3, null, null, null],
+  );
+});
+
+/** @type {[make: () => unknown, type: ErrorConstructor, message: RegExp][]} */
+const WRONG = [
+  [() => new LayerNorm(/** @type {any} */ ("4")), TypeError, /^LayerNorm: "normalizedShape" exp/],
+  [() => new LayerNorm(0), RangeError, /^LayerNorm: "normalizedShape" expected one or more/],
+  [() => new LayerNorm([]), RangeError, /^LayerNorm: "normalizedShape" .* got \[\]$/],
+  [
+    () => new LayerNorm(4, { eps: -1 }),
+    RangeError,
+    /^LayerNorm: "eps" expected a finite number >= 0/,
+  ],
+  [
+    () => new LayerNorm(4, /** @type {any} */ ({ epsilon: 1 })),
+    TypeError,
+    /^LayerNorm: "options" expected only eps, elementwiseAffine, bias, dtype, got "epsilon"$/,
+  ],
+  [
+    () => new LayerNorm(4, /** @type {any} */ ({ bias: 1 })),
+    TypeError,
+    /"bias" expected a boolean/,
+  ],
+  [() => new LayerNorm(4, /** @type {any} */ ({ dtype: "int8" })), RangeError, /"dtype" expected/],
+  [() => new RMSNorm(4, /** @type {any} */ ({ bias: true })), TypeError, /got "bias"/],
+  [() => new GroupNorm(3, 4), RangeError, /^GroupNorm: "numGroups" expected a divisor of 4/],
+  [() => new GroupNorm(0, 4), RangeError, /^GroupNorm: "numGroups" expected an integer >= 1/],
+  [() => new BatchNorm(0), RangeError, /^BatchNorm: "numFeatures"/],
+  [() => new BatchNorm(4, { momentum: 2 }), RangeError, /^BatchNorm: "momentum" .* 0 to 1, got 2/],
+  [() => new ConditionalLayerNorm(4, 0), RangeError, /^ConditionalLayerNorm: "conditionFeatures"/],
+  [() => new LayerNorm(4, .../** @type {any} */ ([1, true, true, "float32", 5])), TypeError, /5/],
+];
+
+test("constructors refuse what is wrong, in the package's grammar", () => {
+  for (const [make, type, message] of WRONG) assert.throws(make, { name: type.name, message });
+});
+
+// --- Forward ---------------------------------------------------------------------------------------------------------
+
+test("forward is the operation with the layer's parameters", () => {
+  const data = normals(2 * 4 * 6);
+  const x = { data, dims: [2, 4, 6], type: "float32" };
+  const weight = normals(4, 2);
+  const bias = normals(4, 3);
+  const rows = { data, dims: [12, 4], type: "float32" };
+  const load = (/** @type {any} */ layer) => {
+    layer.loadStateDict({ weight, bias }, { strict: false });
+    return layer;
+  };
+  assert.deepEqual(load(new LayerNorm(4)).forward(rows), layerNorm(rows, { weight, bias }));
+  assert.deepEqual(
+    load(new RMSNorm(4)).forward(rows),
+    rmsNorm(rows, { weight, preset: "pytorch" }),
+  );
+  assert.deepEqual(
+    load(new RMSNorm(4, { eps: 1e-6 })).forward(rows),
+    rmsNorm(rows, { weight, eps: 1e-6 }),
+  );
+  assert.deepEqual(
+    load(new GroupNorm(2, 4)).forward(x),
+    groupNorm(x, { numGroups: 2, weight, bias }),
+  );
+  assert.deepEqual(load(new InstanceNorm(4)).forward(x), instanceNorm(x));
+  assert.deepEqual(
+    load(new InstanceNorm(4, { affine: true })).forward(x),
+    instanceNorm(x, { weight, bias }),
+  );
+  assert.deepEqual(
+    load(new BatchNorm(4)).forward(x),
+    batchNorm(x, { weight, bias, training: true }),
+  );
+  const last = { data, dims: [2, 6, 4] };
+  const layout = "channels_last";
+  assert.deepEqual(
+    load(new GroupNorm(2, 4, { layout })).forward(last),
+    groupNorm(last, { numGroups: 2, weight, bias, layout }),
+  );
+});
+
+test("forward takes every kind of x and gives it back", () => {
+  const values = [3, 5, 2, 8];
+  const expected = layerNorm(values);
+  const norm = new LayerNorm(4);
+  assert.deepEqual(norm.forward([values]), [expected]);
+  assert.ok(norm.forward(Float64Array.from(values)) instanceof Float64Array);
+  assert.deepEqual(norm.forward({ data: Float32Array.from(values), shape: [4] }).shape, [4]);
+  const x = tensor(values);
+  const y = norm.forward(x);
+  assertClose(y.data, expected, 1e-6);
+  for (const each of [x, y]) each.dispose();
+  const batch = new GroupNorm(2, 4);
+  assert.equal(batch.forward(Float32Array.from(values), { shape: [1, 4] }).length, 4);
+  assert.throws(() => batch.forward(Float32Array.from(values)), /groupNorm: "shape" expected/);
+});
+
+test("layers with channels refuse another number of them", () => {
+  const x = [[1, 2, 3]];
+  for (const make of [LAYERS.GroupNorm, LAYERS.BatchNorm, () => new InstanceNorm(4)]) {
+    assert.throws(() => make().forward(x), {
+      name: "RangeError",
+      message: /"x" expected 4 channels, got 3$/,
+    });
+  }
+  assert.throws(
+    () => new LayerNorm(4).forward(x),
+    /layerNorm: "normalizedShape" expected trailing/,
+  );
+});
+
+test("parameters of 16 bits are used and loaded as their values", () => {
+  for (const dtype of /** @type {const} */ (["float16", "bfloat16"])) {
+    const norm = new LayerNorm(4, { dtype });
+    const x = Float32Array.of(3, 5, 2, 8);
+    assert.deepEqual(norm.forward(x), layerNorm(x));
+    norm.loadStateDict({ weight: [1, 2, 0.5, 4], bias: Float64Array.of(1, 0, -1, 0) });
+    const expected = layerNorm(x, { weight: [1, 2, 0.5, 4], bias: [1, 0, -1, 0] });
+    assert.deepEqual(norm.forward(x), expected);
+    const other = new LayerNorm(4);
+    other.loadStateDict(norm.stateDict());
+    assert.deepEqual(other.weight?.data, Float32Array.of(1, 2, 0.5, 4));
+  }
+});
+
+// --- Running statistics ----------------------------------------------------------------------------------------------
+
+/** PyTorch's rules in float64: the mean and unbiased variance of some values. @param {number[]} values */
+function moments(values) {
+  const mean = values.reduce((a, b) => a + b) / values.length;
+  const squares = values.reduce((a, b) => a + (b - mean) ** 2, 0);
+  return { mean, unbiased: squares / (values.length - 1) };
+}
+
+/** @param {Float32Array} data [2, 4, 6] @param {number} channel @param {number[]} items */
+const channelOf = (data, channel, items) =>
+  items.flatMap((n) => [...data.subarray((n * 4 + channel) * 6, (n * 4 + channel + 1) * 6)]);
+
+for (const momentum of [0.1, 0.5, null]) {
+  test(`BatchNorm tracks statistics as PyTorch does, momentum ${momentum}`, () => {
+    const norm = new BatchNorm(4, { momentum });
+    const mean = [0, 0, 0, 0];
+    const variance = [1, 1, 1, 1];
+    for (let batch = 1; batch <= 5; batch++) {
+      const data = normals(48, batch);
+      norm.forward({ data, dims: [2, 4, 6] });
+      const factor = momentum ?? 1 / batch;
+      for (let c = 0; c < 4; c++) {
+        const found = moments(channelOf(data, c, [0, 1]));
+        mean[c] += factor * (found.mean - mean[c]);
+        variance[c] += factor * (found.unbiased - variance[c]);
+      }
+      assert.deepEqual(norm.numBatchesTracked?.data, BigInt64Array.of(BigInt(batch)));
+    }
+    assertClose(norm.runningMean?.data, mean, 1e-6);
+    assertClose(norm.runningVar?.data, variance, 1e-6);
+    const x = { data: normals(48, 9), dims: [2, 4, 6] };
+    assert.deepEqual(
+      norm.eval().forward(x),
+      batchNorm(x, {
+        runningMean: norm.runningMean?.data,
+        runningVar: norm.runningVar?.data,
+        weight: norm.weight?.data,
+        bias: norm.bias?.data,
+      }),
+    );
+    assert.deepEqual(norm.numBatchesTracked?.data, BigInt64Array.of(5n), "eval counts nothing");
+  });
+}
+
+test("BatchNorm without running statistics always takes the batch's", () => {
+  const norm = new BatchNorm(4, { trackRunningStats: false });
+  const x = { data: normals(48), dims: [2, 4, 6] };
+  const y = norm.forward(x);
+  assert.deepEqual(norm.eval().forward(x), y);
+});
+
+test("BatchNorm changes nothing for an empty batch, nor where it throws", () => {
+  const norm = new BatchNorm(4, { momentum: null });
+  const before = norm.stateDict();
+  assert.equal(norm.forward({ data: new Float32Array(), dims: [0, 4] }).data.length, 0);
+  assert.throws(() => norm.forward([[1, 2, 3, 4]]), /more than one value per channel/);
+  assert.throws(() => norm.forward([[1, 2, 3]]), /4 channels/);
+  assert.deepEqual(norm.stateDict(), before);
+});
+
+test("InstanceNorm tracks the mean of its items' statistics as PyTorch does", () => {
+  for (const [layout, index] of /** @type {const} */ ([
+    ["channels_first", (/** @type {number} */ i) => i],
+    // [2, 6, 4] from [2, 4, 6].
+    [
+      "channels_last",
+      (/** @type {number} */ i) => Math.floor(i / 24) * 24 + (i % 4) * 6 + Math.floor((i % 24) / 4),
+    ],
+  ])) {
+    const norm = new InstanceNorm(4, { trackRunningStats: true, momentum: 0.3, layout });
+    const mean = [0, 0, 0, 0];
+    const variance = [1, 1, 1, 1];
+    for (let batch = 1; batch <= 3; batch++) {
+      // Far below eps: the running variance must not lose them in it.
+      const data = normals(48, batch).map((value) => value * 1e-6);
+      const dims = layout === "channels_first" ? [2, 4, 6] : [2, 6, 4];
+      norm.forward({ data: data.map((_, i) => data[index(i)]), dims });
+      for (let c = 0; c < 4; c++) {
+        const items = [0, 1].map((n) => moments(channelOf(data, c, [n])));
+        mean[c] += 0.3 * ((items[0].mean + items[1].mean) / 2 - mean[c]);
+        variance[c] += 0.3 * ((items[0].unbiased + items[1].unbiased) / 2 - variance[c]);
+      }
+    }
+    const got = norm.runningMean?.data ?? [];
+    for (const [c, value] of mean.entries()) assert.ok(Math.abs(got[c] - value) <= 1e-6 * 1e-6 * 2);
+    assertClose(norm.runningVar?.data, variance, 1e-6);
+    assert.deepEqual(norm.numBatchesTracked?.data, BigInt64Array.of(0n));
+    const x = { data: normals(48, 9), dims: layout === "channels_first" ? [2, 4, 6] : [2, 6, 4] };
+    assert.deepEqual(
+      norm.eval().forward(x),
+      batchNorm(x, {
+        runningMean: norm.runningMean?.data,
+        runningVar: norm.runningVar?.data,
+        layout,
+      }),
+    );
+  }
+});
+
+test("InstanceNorm leaves its statistics alone with momentum null, for no items and where it throws", () => {
+  const options = { trackRunningStats: true };
+  const frozen = new InstanceNorm(2, { ...options, momentum: null });
+  const before = frozen.stateDict();
+  frozen.forward([
+    [
+      [1, 2],
+      [3, 5],
+    ],
+  ]);
+  assert.deepEqual(frozen.stateDict(), before);
+  const norm = new InstanceNorm(2, options);
+  norm.forward({ data: new Float32Array(), dims: [0, 2, 2] });
+  assert.throws(() => norm.forward([[[1], [3]]]), {
+    name: "RangeError",
+    message: /^InstanceNorm: "x"/,
+  });
+  assert.deepEqual(norm.stateDict(), before);
+});
+
+test("InstanceNorm tracks statistics of resident x, and keeps no memory", () => {
+  const norm = new InstanceNorm(2, { trackRunningStats: true, momentum: 1 });
+  const x = tensor([
+    [
+      [1, 3],
+      [2, 6],
+    ],
+  ]);
+  norm.forward(x).dispose();
+  assert.deepEqual([...(norm.runningMean?.data ?? [])], [2, 4]);
+  assert.deepEqual([...(norm.runningVar?.data ?? [])], [2, 8]);
+  x.dispose();
+});
+
+// --- Conditions ------------------------------------------------------------------------------------------------------
+
+test("ConditionalLayerNorm is its formula", () => {
+  const norm = new ConditionalLayerNorm([2, 3], 4, { elementwiseAffine: true });
+  const x = { data: normals(2 * 5 * 6), dims: [2, 5, 2, 3] };
+  const condition = [...normals(8, 2)];
+  const affine = {
+    weight: [
+      [1, 2, 3],
+      [4, 5, 6],
+    ],
+    bias: [
+      [1, 1, 1],
+      [0, 0, 0],
+    ],
+  };
+  assert.deepEqual(
+    new ConditionalLayerNorm([2, 3], 4).forward(x, Float64Array.from(condition)).data,
+    layerNorm(x, { normalizedShape: [2, 3] }).data,
+    "it begins as plain layer normalization",
+  );
+  const state = Object.fromEntries(
+    ["scale", "shift"].map((name, i) => [
+      name,
+      { weight: [...normals(24, 3 + i)], bias: [...normals(6, 5 + i)] },
+    ]),
+  );
+  norm.loadStateDict({
+    ...affine,
+    ...Object.fromEntries(
+      Object.entries(state).flatMap(([name, { weight, bias }]) => [
+        [`${name}.weight`, { data: Float32Array.from(weight), dims: [6, 4] }],
+        [`${name}.bias`, Float32Array.from(bias)],
+      ]),
+    ),
+  });
+  const maps = Object.fromEntries(
+    Object.entries(state).map(([name, { weight, bias }]) => [
+      name,
+      {
+        data: Float64Array.from({ length: 12 }, (_, i) => {
+          const [n, f] = [Math.floor(i / 6), i % 6];
+          let sum = bias[f];
+          for (let c = 0; c < 4; c++) sum += weight[f * 4 + c] * condition[n * 4 + c];
+          return sum;
+        }),
+        dims: [2, 2, 3],
+      },
+    ]),
+  );
+  const expected = layerNorm(x, { normalizedShape: [2, 3], ...affine, ...maps });
+  assert.deepEqual(norm.forward(x, Float64Array.from(condition)), expected);
+  assert.deepEqual(norm.forward(x, [condition.slice(0, 4), condition.slice(4)]), expected);
+  for (const wrong of [[1, 2, 3], [[1, 2, 3]], Float32Array.of(1, 2, 3, 4, 5), [[[1, 2, 3, 4]]]]) {
+    assert.throws(() => norm.forward(x, /** @type {any} */ (wrong)), {
+      name: "RangeError",
+      message: /^ConditionalLayerNorm: "condition" expected shape \[N, 4\] or \[4\], got/,
+    });
+  }
+});
+
+// --- State -----------------------------------------------------------------------------------------------------------
+
+for (const [name, make] of Object.entries(LAYERS)) {
+  test(`${name}'s state dict is a copy that loads into another`, () => {
+    const layer = make();
+    for (const { data } of layer.parameters()) data.set(normals(data.length, 4));
+    if (layer.runningVar) layer.runningVar.data.fill(3);
+    if (layer.numBatchesTracked) layer.numBatchesTracked.data[0] = 7n;
+    const dict = layer.stateDict();
+    const other = make();
+    assert.notDeepEqual(other.stateDict(), dict);
+    assert.deepEqual(other.loadStateDict(dict), { missingKeys: [], unexpectedKeys: [] });
+    assert.deepEqual(other.stateDict(), dict);
+    /** @type {any} */ for (const { data } of Object.values(dict))
+      data.fill(/** @type {any} */ (data instanceof BigInt64Array ? 0n : 0));
+    assert.notDeepEqual(other.stateDict(), dict);
+  });
+}
+
+test("loadStateDict names all that is wrong in one error, and loads nothing", () => {
+  const norm = new BatchNorm(4);
+  const before = norm.stateDict();
+  assert.throws(
+    () =>
+      norm.loadStateDict({
+        weight: { data: new Float32Array(3), shape: [3], dtype: "float32" },
+        bias: new Float32Array(4).fill(9),
+        gamma: new Float32Array(4),
+        running_var: [[1, 1, 1, 1]],
+        num_batches_tracked: 1.5,
+      }),
+    {
+      name: "RangeError",
+      message:
+        'BatchNorm: "stateDict" expected weight [4], bias [4], running_mean [4], running_var [4], num_batches_tracked [], ' +
+        'got "weight" expected shape [4], got [3]; "running_var" expected shape [4], got [1, 4]; ' +
+        '"num_batches_tracked" expected an integer >= 0, got 1.5; "running_mean" is missing; "gamma" is unknown',
+    },
+  );
+  assert.deepEqual(norm.stateDict(), before);
+  for (const wrong of [null, 3, "weight", [1], new Float32Array(4)]) {
+    assert.throws(() => norm.loadStateDict(/** @type {any} */ (wrong)), {
+      name: "TypeError",
+      message: /^BatchNorm: "stateDict" expected an object of tensors/,
+    });
+  }
+  const weight = new Float32Array(4);
+  for (const [value, message] of /** @type {[any, RegExp][]} */ ([
+    ["text", /"bias" expected a Float32Array/],
+    [3, /"bias" expected a Float32Array/],
+    [{ data: new Int32Array(4), shape: [4] }, /"bias.data" expected a Float32Array/],
+    [{ data: new Float32Array(3), shape: [4] }, /"bias" expected 4 elements/],
+    [new Float32Array(), /"bias" expected 4 elements/],
+  ])) {
+    const load = () => new LayerNorm(4).loadStateDict({ weight, bias: value });
+    assert.throws(load, { name: "RangeError", message });
+  }
+  const negative = () => norm.loadStateDict({ ...before, running_var: [1, 1, -1, 1] });
+  assert.throws(negative, /"running_var" expected variances >= 0, got a negative one at 2/);
+  assert.deepEqual(norm.stateDict(), before);
+});
+
+test("loadStateDict without strict tells what was missing and unknown; shapes still have to fit", () => {
+  const norm = new LayerNorm(4);
+  const weight = Float32Array.of(1, 2, 3, 4);
+  const result = norm.loadStateDict({ weight, gamma: weight }, { strict: false });
+  assert.deepEqual(result, { missingKeys: ["bias"], unexpectedKeys: ["gamma"] });
+  assert.deepEqual(norm.weight?.data, weight);
+  const wrong = () => norm.loadStateDict({ weight: new Float32Array(3) }, { strict: false });
+  assert.throws(wrong, /"weight" expected 4 elements for shape \[4\], got 3/);
+});
+
+test("loadStateDict takes the entries below a prefix alone", () => {
+  const norm = new LayerNorm(4, { bias: false });
+  const dict = { "a.weight": [1, 2, 3, 4], "b.weight": [5, 6, 7, 8], "b.bias": [0, 0, 0, 0] };
+  norm.loadStateDict(dict, { prefix: "a." });
+  assert.deepEqual([...(norm.weight?.data ?? [])], [1, 2, 3, 4]);
+  assert.throws(
+    () => norm.loadStateDict(dict, { prefix: "b." }),
+    /under "b\.", got "bias" is unknown/,
+  );
+  assert.throws(() => norm.loadStateDict(dict, { prefix: "c." }), /"weight" is missing/);
+  assert.throws(() => norm.loadStateDict(dict, /** @type {any} */ ({ prefix: 1 })), /"prefix" exp/);
+  assert.throws(
+    () => norm.loadStateDict(dict, /** @type {any} */ ({ pre: "" })),
+    /only strict, pre/,
+  );
+});
+
+test("loadStateDict takes num_batches_tracked as any integer, and leaves it where it is missing", () => {
+  const norm = new BatchNorm(1);
+  const others = { weight: [1], bias: [0], running_mean: [0], running_var: [1] };
+  for (const [value, expected] of /** @type {[any, bigint][]} */ ([
+    [{ data: BigInt64Array.of(5n), shape: [], dtype: "int64" }, 5n],
+    [{ data: Int32Array.of(6), shape: [], dtype: "int32" }, 6n],
+    [{ data: Float32Array.of(7), dims: [1] }, 7n],
+    [8, 8n],
+    [[9], 9n],
+  ])) {
+    norm.loadStateDict({ ...others, num_batches_tracked: value });
+    assert.equal(norm.numBatchesTracked?.data[0], expected);
+  }
+  norm.loadStateDict(others);
+  assert.equal(norm.numBatchesTracked?.data[0], 9n);
+  for (const wrong of [-1, "1", { data: BigInt64Array.of(1n, 2n), shape: [2] }, [1, 2], null]) {
+    const load = () =>
+      norm.loadStateDict({ ...others, num_batches_tracked: /** @type {any} */ (wrong) });
+    assert.throws(load, /"num_batches_tracked" expected/);
+  }
+});
+
+// --- Disposal --------------------------------------------------------------------------------------------------------
+
+for (const [name, make] of Object.entries(LAYERS)) {
+  test(`${name} throws a TypeError once disposed`, () => {
+    const layer = make();
+    layer.dispose();
+    layer.dispose();
+    for (const use of [
+      () => layer.forward([[1, 2, 3, 4]], [1, 2, 3]),
+      () => layer.backward([[1, 2, 3, 4]]),
+      () => layer.parameters(),
+      () => layer.stateDict(),
+      () => layer.loadStateDict({}),
+      () => layer.zeroGrad(),
+      () => layer.train(),
+    ]) {
+      assert.throws(use, {
+        name: "TypeError",
+        message: /expected a live layer, got a disposed one$/,
+      });
+    }
+    if (Symbol.dispose) make()[Symbol.dispose]();
+  });
+}
+
+// --- Loading ---------------------------------------------------------------------------------------------------------
+
+test("layers outlive the wasm instance", () => {
+  const norm = new LayerNorm(4);
+  norm.loadStateDict({ weight: [1, 2, 3, 4], bias: [0, 0, 0, 1] });
+  const x = Float32Array.of(3, 5, 2, 8);
+  const y = norm.forward(x);
+  dispose();
+  assert.deepEqual(norm.backward(new Float32Array(4)), new Float32Array(4));
+  assert.deepEqual(norm.forward(x), y);
+});
+
+test("layernorm/nn takes the instance that layernorm/slim has made, and has init of its own", () => {
+  const path = new URL("../../dist/", import.meta.url);
+  const code = `
+    import { init as slimInit, tensor } from "${path}slim.js";
+    import { init, LayerNorm } from "${path}nn.js";
+    import { readFileSync } from "node:fs";
+    await slimInit({ bytes: readFileSync(new URL("${path}layernorm.wasm")) });
+    WebAssembly.Module = () => { throw new Error("compiled again"); };
+    const x = tensor([3, 5, 2, 8]);
+    new LayerNorm(4).forward(x).dispose();
+    console.log((await init()).threads);
+  `;
+  const args = ["--input-type=module", "--eval", code];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
+  assert.equal(stdout + stderr, "1\n");
+});
