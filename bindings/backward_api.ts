@@ -307,7 +307,7 @@ export interface AddRmsNormBackward {
    * @throws {RangeError} for a wrong value or shape, an unknown string, or no memory
    * @example
    * const { gradSumBias } = addRmsNormBackward([1, 0], [2, 2], [1, 2], { sumBias: [0, 0], eps: 0 });
-   * console.log(gradSumBias); // -> [0.1811, -0.1358]
+   * console.log(gradSumBias); // -> [0.181, -0.1358]
    */
   <
     X extends Input,

@@ -166,6 +166,17 @@ Status check(const Call& call) {
   }
   if (!(call.eps >= 0) || std::isinf(call.eps)) return Status::bad_eps;
   if (!std::isfinite(call.weight_offset)) return Status::bad_weight_offset;
+  if (call.backward) {
+    for (const Operand operand : {Operand::given_mean, Operand::given_rstd}) {
+      if (!fits(call, operand)) return Status::size_mismatch;
+    }
+    for (auto i = static_cast<size_t>(Operand::residual); i <= static_cast<size_t>(Operand::shift); ++i) {
+      const auto of = static_cast<Operand>(i);
+      const Parameter& parameter = call.parameter(of);
+      const uint64_t size = parameter.kind == Parameter::Kind::vector ? parameter.size : 1;
+      if (call.gradient(of).wanted && call.gradient(of).size != size) return Status::size_mismatch;
+    }
+  }
   return overlapping(call, sizes) ? Status::overlap : Status::ok;
 }
 

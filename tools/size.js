@@ -27,6 +27,10 @@ const FUNCTION = 0;
 const GROUPS = [
   ["localResponseNorm", /Response|local_response|^power$/],
   ["activations", /activat/],
+  [
+    "gradients",
+    /[Bb]ackward|[Nn]arrow|Wide|[Gg]radient|derivative|Elements|SumMaker|^write_(pair|quad|vectors)|^(multiply|accumulate|total|widen|narrow|product|sum|add)$|StatisticsOf/,
+  ],
   ["float16 and bfloat16", /float16|(to|from)_float32$|convert_float64$/],
   ["columns, float32", /ColumnsF32::/],
   [

@@ -691,8 +691,8 @@ class Backward {
   alignas(16) float expanded_[kQuadColumns];  // the weight of rows
 };
 
-[[gnu::noinline]] void drive(const Call& call, const Layout& layout, Statistics& statistics, const Scaling& scaling,
-                             SumMaker* sum) {
+[[gnu::noinline]] void run_backward(const Call& call, const Layout& layout, Statistics& statistics,
+                                    const Scaling& scaling, SumMaker* sum) {
   Backward all(call, layout, statistics, scaling, sum);
   if (Layout::size_from(call, 0) != 0) all.run();
   all.finish();
@@ -708,7 +708,7 @@ void backward_of(const Call& call) {
   StatisticsOf<Run> statistics(scaling);
   SumMakerOf<typename Run::Element> sum(call);
   const bool adds = call.parameter(Operand::residual).kind != Parameter::Kind::none;
-  drive(call, layout, statistics, scaling, adds ? &sum : nullptr);
+  run_backward(call, layout, statistics, scaling, adds ? &sum : nullptr);
 }
 
 // Through a table, so that each has its stack to itself.

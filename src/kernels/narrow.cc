@@ -9,6 +9,8 @@ using simd::F32x4;
 using simd::F64x2;
 
 constexpr size_t kLanes = F32x4::kLanes;
+// Elements that are summed in float32 before they are flushed to float64.
+constexpr size_t kPiece = 32;
 
 struct Constants {
   F32x4 mean, mean_rest, rstd, constant, slope;
@@ -26,23 +28,6 @@ struct Constants {
   }
 };
 
-// Calls visit(i, load, store) for each vector; those of the last, partial one read and write no further than n.
-template <class Visit>
-[[gnu::always_inline]] inline void each_vector(size_t n, const Visit& visit) {
-  size_t i = 0;
-  LAYERNORM_ROLLED
-  for (; i + kLanes <= n; i += kLanes) {
-    visit(
-        i, [](const float* p) { return simd::load(p); }, [](float* p, F32x4 v) { simd::store(p, v); });
-  }
-  if (i < n) {
-    const size_t rest = n - i;
-    visit(
-        i, [rest](const float* p) { return simd::load_partial(p, rest, 0.0F); },
-        [rest](float* p, F32x4 v) { simd::store_partial(p, rest, v); });
-  }
-}
-
 void flush(F32x4 sum, F64x2 (&to)[2]) {
   to[0] = to[0] + simd::promote_low(sum);
   to[1] = to[1] + simd::promote_high(sum);
@@ -54,30 +39,49 @@ template <class Visit>
   for (size_t i = 0; i < n; i += kBlock) visit(i, n - i < kBlock ? n - i : kBlock);
 }
 
-// A block of two rows; products and gradients of the two are stored, or added to what is there.
-template <bool kAdds>
+// A block of two rows; products and gradients of the two are stored, or added to what is there. n is a multiple of the lanes.
 [[gnu::noinline]] void write_pair(const NarrowRun* runs, const float* x, const float* grad, size_t stride,
-                                  const float* weight, size_t n, float* y, float* products, float* grads) {
+                                  const float* weight, size_t n, float* y, bool adds, float* products, float* grads) {
   const Constants a(runs[0]);
   const Constants b(runs[1]);
-  each_vector(n, [&](size_t i, const auto& load, const auto& store) {
-    const F32x4 w = load(weight + i);
-    const F32x4 normalized_a = a.normalize(load(x + i));
-    const F32x4 grad_a = load(grad + i);
-    const F32x4 normalized_b = b.normalize(load(x + stride + i));
-    const F32x4 grad_b = load(grad + stride + i);
+  LAYERNORM_ROLLED
+  for (size_t i = 0; i < n; i += kLanes) {
+    const F32x4 w = simd::load(weight + i);
+    const F32x4 normalized_a = a.normalize(simd::load(x + i));
+    const F32x4 grad_a = simd::load(grad + i);
+    const F32x4 normalized_b = b.normalize(simd::load(x + stride + i));
+    const F32x4 grad_b = simd::load(grad + stride + i);
     F32x4 product = grad_a * normalized_a + grad_b * normalized_b;
     F32x4 sum = grad_a + grad_b;
-    store(y + i, a.gradient(grad_a * w, normalized_a));
-    store(y + stride + i, b.gradient(grad_b * w, normalized_b));
-    if constexpr (kAdds) {
+    simd::store(y + i, a.gradient(grad_a * w, normalized_a));
+    simd::store(y + stride + i, b.gradient(grad_b * w, normalized_b));
+    if (adds) {
       product = simd::load(products + i) + product;
       sum = simd::load(grads + i) + sum;
     }
     simd::store(products + i, product);
     simd::store(grads + i, sum);
-  });
+  }
 }
+
+// A block of one row, whole vectors.
+[[gnu::noinline]] void write_vectors(const NarrowRun& run, const float* x, const float* grad, const float* weight,
+                                     size_t n, float* y, float* products) {
+  const Constants of(run);
+  LAYERNORM_ROLLED
+  for (size_t i = 0; i < n; i += kLanes) {
+    const F32x4 normalized = of.normalize(simd::load(x + i));
+    const F32x4 g = simd::load(grad + i);
+    simd::store(products + i, g * normalized);
+    simd::store(y + i, of.gradient(g * simd::load(weight + i), normalized));
+  }
+}
+
+// A vector of the first n < kLanes elements beside zeros.
+struct Padded {
+  float values[kLanes] = {};
+  Padded(const float* from, size_t n) { std::memcpy(values, from, n * sizeof(float)); }
+};
 
 }  // namespace
 
@@ -89,7 +93,7 @@ void add_narrow(const NarrowRun& run, const float* x, const float* grad, NarrowW
   const auto add = [&](F32x4 v, F32x4 g, F32x4 w, F32x4& to_grad, F32x4& to_product) {
     const F32x4 weighted = g * w;
     const F32x4 deviation = v - mean;
-    found.deviation_bits = simd::max(found.deviation_bits, simd::magnitude_bits(deviation));
+    found.deviation_bits = simd::max_of_doubled(found.deviation_bits, simd::doubled_bits(deviation));
     to_grad = to_grad + weighted;
     to_product = to_product + weighted * deviation;
     return weighted;
@@ -98,43 +102,48 @@ void add_narrow(const NarrowRun& run, const float* x, const float* grad, NarrowW
     const float* weight = weights.from(begin);
     const float* v = x + begin;
     const float* g = grad + begin;
-    F32x4 grads[4];
-    F32x4 products[4];
-    for (size_t k = 0; k < 4; ++k) grads[k] = products[k] = simd::splat(0.0F);
-    size_t i = 0;
-    LAYERNORM_ROLLED
-    for (; i + 4 * kLanes <= size; i += 4 * kLanes) {
-      for (size_t k = 0; k < 4; ++k) {
-        const size_t at = i + k * kLanes;
-        const F32x4 weighted =
-            add(simd::load(v + at), simd::load(g + at), simd::load(weight + at), grads[k], products[k]);
-        if (k == 0) found.grad_bits = simd::max(found.grad_bits, simd::magnitude_bits(weighted));
+    // Two chains, eight vectors at most: with more, registers spill.
+    for (size_t i = 0; i < size;) {
+      const size_t end = size - i < kPiece ? size : i + kPiece;
+      F32x4 grads[2] = {simd::splat(0.0F), simd::splat(0.0F)};
+      F32x4 products[2] = {simd::splat(0.0F), simd::splat(0.0F)};
+      LAYERNORM_ROLLED
+      for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
+        const F32x4 weighted = add(simd::load(v + i), simd::load(g + i), simd::load(weight + i), grads[0], products[0]);
+        found.grad_bits = simd::max_of_doubled(found.grad_bits, simd::doubled_bits(weighted));
+        const size_t at = i + kLanes;
+        add(simd::load(v + at), simd::load(g + at), simd::load(weight + at), grads[1], products[1]);
       }
+      LAYERNORM_ROLLED
+      for (; i < end; i += kLanes) {
+        const size_t rest = end - i < kLanes ? end - i : kLanes;
+        const F32x4 weighted = add(simd::load_partial(v + i, rest, run.mean), simd::load_partial(g + i, rest, 0.0F),
+                                   simd::load_partial(weight + i, rest, 0.0F), grads[0], products[0]);
+        found.grad_bits = simd::max_of_doubled(found.grad_bits, simd::doubled_bits(weighted));
+      }
+      i = end;
+      flush(grads[0] + grads[1], found.grads);
+      flush(products[0] + products[1], found.products);
     }
-    LAYERNORM_ROLLED
-    for (; i < size; i += kLanes) {
-      const size_t rest = size - i < kLanes ? size - i : kLanes;
-      const F32x4 weighted = add(simd::load_partial(v + i, rest, run.mean), simd::load_partial(g + i, rest, 0.0F),
-                                 simd::load_partial(weight + i, rest, 0.0F), grads[0], products[0]);
-      found.grad_bits = simd::max(found.grad_bits, simd::magnitude_bits(weighted));
-    }
-    flush((grads[0] + grads[1]) + (grads[2] + grads[3]), found.grads);
-    flush((products[0] + products[1]) + (products[2] + products[3]), found.products);
   });
   sums = found;
 }
 
 void write_narrow(const NarrowRun& run, const float* x, const float* grad, NarrowWeights weights, size_t n, float* y,
                   float* products) {
-  const Constants of(run);
-  each_block(n, [&](size_t begin, size_t size) {
-    const float* weight = weights.from(begin);
-    each_vector(size, [&](size_t i, const auto& load, const auto& store) {
-      const F32x4 normalized = of.normalize(load(x + begin + i));
-      const F32x4 g = load(grad + begin + i);
-      store(products + begin + i, g * normalized);
-      store(y + begin + i, of.gradient(g * load(weight + i), normalized));
-    });
+  each_block(n, [&](size_t i, size_t size) {
+    const float* weight = weights.from(i);
+    const size_t whole = size / kLanes * kLanes;
+    write_vectors(run, x + i, grad + i, weight, whole, y + i, products + i);
+    if (whole == size) return;
+    const size_t at = i + whole;
+    const size_t rest = size - whole;
+    Padded to(y, 0);
+    Padded product(y, 0);
+    write_vectors(run, Padded(x + at, rest).values, Padded(grad + at, rest).values, Padded(weight + whole, rest).values,
+                  kLanes, to.values, product.values);
+    std::memcpy(y + at, to.values, rest * sizeof(float));
+    std::memcpy(products + at, product.values, rest * sizeof(float));
   });
 }
 
@@ -144,9 +153,29 @@ void write_quad(const NarrowRun* runs, const float* x, const float* grad, size_t
     float of_products[kBlock];
     float of_grads[kBlock];
     const float* weight = weights.from(i);
-    write_pair<false>(runs, x + i, grad + i, stride, weight, size, y + i, of_products, of_grads);
-    const size_t next = i + 2 * stride;
-    write_pair<true>(runs + 2, x + next, grad + next, stride, weight, size, y + next, of_products, of_grads);
+    const size_t whole = size / kLanes * kLanes;
+    for (size_t r = 0; r < kQuad; r += 2) {
+      const size_t at = i + r * stride;
+      write_pair(runs + r, x + at, grad + at, stride, weight, whole, y + at, r != 0, of_products, of_grads);
+    }
+    if (whole != size) {
+      // The rest as a block of its own.
+      const size_t rest = size - whole;
+      float block[3][kQuad * kLanes] = {};
+      for (size_t r = 0; r < kQuad; ++r) {
+        std::memcpy(block[0] + r * kLanes, x + i + whole + r * stride, rest * sizeof(float));
+        std::memcpy(block[1] + r * kLanes, grad + i + whole + r * stride, rest * sizeof(float));
+      }
+      const Padded last(weight + whole, rest);
+      for (size_t r = 0; r < kQuad; r += 2) {
+        const size_t at = r * kLanes;
+        write_pair(runs + r, block[0] + at, block[1] + at, kLanes, last.values, kLanes, block[2] + at, r != 0,
+                   of_products + whole, of_grads + whole);
+      }
+      for (size_t r = 0; r < kQuad; ++r) {
+        std::memcpy(y + i + whole + r * stride, block[2] + r * kLanes, rest * sizeof(float));
+      }
+    }
     if (products != nullptr) accumulate(of_products, products + i, size);
     if (grads != nullptr) accumulate(of_grads, grads + i, size);
   });

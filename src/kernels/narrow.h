@@ -32,8 +32,8 @@ struct NarrowRun {
   }
 };
 
-/// Sums of gw and of gw * (x - mean), by lanes, the largest magnitude of x - mean, and that of a fourth of gw, for one that is
-/// not too small among them.
+/// Sums of gw and of gw * (x - mean), by lanes, the largest magnitude of x - mean, and that of half of gw, for one that is
+/// not too small among them; of both the doubled bits.
 struct NarrowSums {
   simd::F64x2 grads[2] = {simd::splat(0.0), simd::splat(0.0)};
   simd::F64x2 products[2] = {simd::splat(0.0), simd::splat(0.0)};
@@ -45,13 +45,15 @@ struct NarrowSums {
     return run.rstd * (simd::sum_lanes(products[0] + products[1]) - run.mean_rest * grad());
   }
 
+  static float largest(simd::I32x4 doubled) { return simd::largest_magnitude(simd::magnitude_of_doubled(doubled)); }
+
   /// Whether float32 does. The mean of the products may cancel, while an outlier multiplies its error; and nothing that counts
   /// may overflow or vanish.
   [[nodiscard]] bool do_for(const NarrowRun& run) const {
     constexpr float kLargest = 0x1p60F;
     const auto moderate = [](float value) { return value >= 1 / kLargest && value <= kLargest; };
-    const float deviation = simd::largest_magnitude(deviation_bits);
-    return moderate(run.rstd) && std::fabs(run.mean) <= kLargest && moderate(simd::largest_magnitude(grad_bits)) &&
+    const float deviation = largest(deviation_bits);
+    return moderate(run.rstd) && std::fabs(run.mean) <= kLargest && moderate(largest(grad_bits)) &&
            std::isfinite(product(run)) && moderate(deviation) && deviation * run.rstd <= 6;
   }
 };

@@ -163,6 +163,10 @@ inline bool has_magnitude_from_2(I32x4 joined) {
 /// Magnitudes as integers, in the same order, NaN above infinity: their maximum is a single instruction everywhere.
 inline I32x4 magnitude_bits(F32x4 a) { return {wasm_f32x4_abs(a.v)}; }
 inline I32x4 max(I32x4 a, I32x4 b) { return {wasm_i32x4_max(a.v, b.v)}; }
+/// The same without the sign's bit, which is shifted out: it takes no constant to get there.
+inline I32x4 doubled_bits(F32x4 a) { return {wasm_i32x4_shl(a.v, 1)}; }
+inline I32x4 max_of_doubled(I32x4 a, I32x4 b) { return {wasm_u32x4_max(a.v, b.v)}; }
+inline I32x4 magnitude_of_doubled(I32x4 a) { return {wasm_u32x4_shr(a.v, 1)}; }
 inline float largest_magnitude(I32x4 a) {
   a = max(a, {wasm_i32x4_shuffle(a.v, a.v, 2, 3, 0, 1)});
   a = max(a, {wasm_i32x4_shuffle(a.v, a.v, 1, 0, 3, 2)});

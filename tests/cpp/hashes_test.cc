@@ -65,6 +65,12 @@ class CaseGenerator {
   Generator generator_;
 };
 
+std::string text_of(uint64_t hash) {
+  std::array<char, 17> text;
+  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(hash));
+  return text.data();
+}
+
 template <class T>
 std::string hash_case(uint32_t index) {
   const bool is_layer = index % 2 == 0;
@@ -106,9 +112,70 @@ std::string hash_case(uint32_t index) {
   uint64_t hash = hash_bytes(y.data(), y.size() * sizeof(T));
   if (is_layer) hash = hash_bytes(mean.data(), rows * sizeof(double), hash);
   hash = hash_bytes(rstd.data(), rows * sizeof(double), hash);
-  std::array<char, 17> text;
-  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(hash));
-  return text.data();
+  return text_of(hash);
+}
+
+/// The cases of tests/js/hash_backward.js below kBackwardCases.
+constexpr uint32_t kBackwardCases = 60;
+constexpr std::array<size_t, 10> kBackwardChannels = {1, 3, 4, 17, 64, 97, 130, 768, 1023, 2049};
+
+template <class T>
+std::string hash_backward_case(uint32_t index) {
+  constexpr DType kDType = sizeof(T) == 4 ? DType::float32 : DType::float64;
+  constexpr std::array<Op, 3> kOps = {Op::layer_norm, Op::rms_norm, Op::l2_normalize};
+  const size_t rows = 1 + index % 7;
+  const size_t channels = kBackwardChannels[index % 10];
+  CaseGenerator<T> generator(index);
+  std::vector<T> x(rows * channels);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(generator.element(index % 9, i % channels, channels));
+  std::vector<T> grad(x.size());
+  for (T& g : grad) g = static_cast<T>(generator.uniform());
+  std::vector<T> weight(channels);
+  std::vector<T> y(x.size());
+  std::vector<T> grad_weight(channels);
+  std::vector<double> sums(2 * channels);
+  std::array<double, 2> bias_sums = {};
+
+  Call call;
+  call.op = kOps[index % 3];
+  call.backward = true;
+  call.dtype = call.grad_output_dtype = kDType;
+  call.rank = 2;
+  call.dims[0] = {rows, false};
+  call.dims[1] = {channels, true};
+  call.x = x.data();
+  call.grad_output = grad.data();
+  call.y = y.data();
+  const bool affine = call.op != Op::l2_normalize;
+  if (affine) {
+    for (T& w : weight) w = static_cast<T>(2 * generator.uniform());
+    call.parameter(Operand::weight) = Parameter(std::span<const T>(weight));
+    call.strides[static_cast<size_t>(Operand::weight)][1] = 1;
+    call.gradient(Operand::weight) = {true, kDType, channels, sums.data(), grad_weight.data()};
+    call.parameter(Operand::bias) = Parameter(0.0);
+    call.gradient(Operand::bias) = {true, DType::float64, 1, bias_sums.data(), nullptr};
+    // A single row's: the weight has as many elements as x.
+    if (rows == 1) call.gradient(Operand::weight).sums = nullptr;
+  }
+  EXPECT_EQ(check(call), Status::ok);
+  run(call);
+  uint64_t hash = hash_bytes(y.data(), y.size() * sizeof(T));
+  if (affine) {
+    hash = hash_bytes(grad_weight.data(), channels * sizeof(T), hash);
+    hash = hash_bytes(bias_sums.data(), sizeof(double), hash);
+  }
+  return text_of(hash);
+}
+
+TEST(Hashes, OfGradientsEqualThoseOfThePackage) {
+  ASSERT_GT(std::size(kGoldenBackwardHashes), kBackwardCases);
+  for (const GoldenHash& golden : kGoldenBackwardHashes) {
+    const auto index = static_cast<uint32_t>(std::stoul(golden.name));
+    if (index >= kBackwardCases) continue;
+    const bool is_float = index / 3 % 2 == 0;
+    EXPECT_EQ(is_float ? hash_backward_case<float>(index) : hash_backward_case<double>(index), golden.hash)
+        << golden.name;
+  }
 }
 
 TEST(Hashes, EqualThoseOfThePackage) {

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { goldenHashes, goldenOperationHashes, hashes, operationHashes } from "./hashes.js";
+import {
+  backwardHashes,
+  goldenBackwardHashes,
+  goldenHashes,
+  goldenOperationHashes,
+  hashes,
+  operationHashes,
+} from "./hashes.js";
 
 test("layerNorm and rmsNorm give the stored bits", () => {
   const got = hashes();
@@ -15,4 +22,11 @@ test("all operations give the stored bits", () => {
   assert.equal(Object.keys(got).length, 180);
   assert.ok(new Set(Object.values(got)).size > 170);
   assert.deepEqual(got, goldenOperationHashes());
+});
+
+test("all backward operations give the stored bits", () => {
+  const got = backwardHashes();
+  assert.equal(Object.keys(got).length, 132);
+  assert.ok(new Set(Object.values(got)).size > 125);
+  assert.deepEqual(got, goldenBackwardHashes());
 });

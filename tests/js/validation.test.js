@@ -33,7 +33,10 @@ const OPS = [
   "addRmsNorm",
   "addGroupNorm",
 ];
-const OP_LIST = OPS.map((name) => `"${name}"`).join(", ");
+const BACKWARD = OPS.filter((name) => /^(add|layer|rms|group|instance|batch|l2)/.test(name)).map(
+  (name) => `${name}Backward`,
+);
+const OP_LIST = [...OPS, ...BACKWARD].map((name) => `"${name}"`).join(", ");
 const EPILOGUE = "weight, bias, weightOffset, scale, shift, activation";
 const LAYER_OPTIONS = `shape, normalizedShape, axis, axes, ${EPILOGUE}, eps, preset, out, returnStats`;
 

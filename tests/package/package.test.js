@@ -11,7 +11,7 @@ import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { graph, pack, ROOT } from "./pack.js";
 
-const GZIP_BUDGET = 45 * 1024;
+const GZIP_BUDGET = 56 * 1024;
 
 const { tarball, files, project, installed } = pack();
 const manifest = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));

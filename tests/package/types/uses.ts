@@ -2,12 +2,16 @@
 import {
   addGroupNorm,
   addLayerNorm,
+  addLayerNormBackward,
   addRmsNorm,
+  addRmsNormBackward,
   type BatchNormOptions,
   batchNorm,
+  batchNormBackward,
   dispose,
   type Float16ArrayLike,
   groupNorm,
+  groupNormBackward,
   type InitOptions,
   type InitResult,
   init,
@@ -15,13 +19,16 @@ import {
   instanceNorm,
   type LayerNormOptions,
   l2Normalize,
+  l2NormalizeBackward,
   layerNorm,
+  layerNormBackward,
   localResponseNorm,
   lpNormalize,
   meanVarianceNormalize,
   plan,
   type RmsNormOptions,
   rmsNorm,
+  rmsNormBackward,
   Tensor,
   tensor,
   zeros,
@@ -245,6 +252,29 @@ const addStep = plan("addLayerNorm", x, x, { sumOut: x });
 is<Tensor<"float32">>()(addStep.sum);
 is<Tensor<"float32">>()(addStep.run().output);
 is<Tensor<"float64">>()(plan("addRmsNorm", x, x, { returnStats: true }).rstd);
+
+// Gradients.
+const grads = layerNormBackward(f64, f32, { weight: f64, bias: 2, scale: null, shift: [1] });
+is<F32>()(grads.gradInput);
+is<F64>()(grads.gradWeight);
+is<number>()(grads.gradBias);
+is<null>()(grads.gradScale);
+is<number[]>()(grads.gradShift);
+is<Tensor<"float32">>()(rmsNormBackward(f32, x, { weight: x, rstd: f64 }).gradWeight);
+is<number[][]>()(groupNormBackward([[1, 2]], [[3, 5]], { numGroups: 1 }).gradInput);
+is<null>()(batchNormBackward(f32, f32, { shape: [2, 4], training: true }).gradWeight);
+is<F32>()(l2NormalizeBackward(f32, f32, { axes: [0] }).gradInput);
+const sumGrads = addRmsNormBackward(f32, f32, f64, { gate: 2, sumBias: f64, gradSum: f32 });
+is<F64>()(sumGrads.gradResidual);
+is<number>()(sumGrads.gradGate);
+is<F64>()(sumGrads.gradSumBias);
+is<F32>()(addLayerNormBackward(f32, f32, f32).gradInput);
+const backwardStep = plan("layerNormBackward", x, x, { weight: f32, bias: 1 });
+is<Tensor<"float32">>()(backwardStep.gradInput);
+is<Tensor>()(backwardStep.run().gradWeight);
+is<number>()(backwardStep.gradBias);
+is<null>()(backwardStep.gradShift);
+is<Tensor>()(plan("addGroupNormBackward", x, x, x, { numGroups: 1, gradSum: x }).gradResidual);
 
 // Loading.
 is<Promise<InitResult>>()(init());

@@ -1,16 +1,19 @@
 // Calls that must not compile.
 import {
   addLayerNorm,
+  addLayerNormBackward,
   batchNorm,
   groupNorm,
   init,
   instanceNorm,
   l2Normalize,
   layerNorm,
+  layerNormBackward,
   localResponseNorm,
   lpNormalize,
   plan,
   rmsNorm,
+  rmsNormBackward,
   Tensor,
   tensor,
   zeros,
@@ -112,6 +115,21 @@ addLayerNorm(f32, f32).rstd;
 plan("addLayerNorm", x, { eps: 0 });
 // @ts-expect-error a plan wants numGroups
 plan("groupNorm", x);
+
+// @ts-expect-error no gradient
+layerNormBackward(f32);
+// @ts-expect-error a backward call writes to new memory
+layerNormBackward(f32, f32, { out: f32 });
+// @ts-expect-error rmsNorm has no mean
+rmsNormBackward(f32, f32, { mean: f32, rstd: f32 });
+// @ts-expect-error an unknown option
+layerNormBackward(f32, f32, { wieght: f32 });
+// @ts-expect-error the gradient of a number is a number
+layerNormBackward(f32, f32, { weight: 2 }).gradWeight.length;
+// @ts-expect-error the residual is missing
+addLayerNormBackward(f32, f32, { eps: 0 });
+// @ts-expect-error a plan takes resident tensors
+plan("layerNormBackward", f32, x);
 
 // @ts-expect-error an unknown operation
 plan("softmax", x);

@@ -1,0 +1,142 @@
+// Gradients over views of every pattern: what finite differences of the forward call say, the same bits whether operands lie in
+// memory or are handed over in pieces, and nothing read or written beyond them (under AddressSanitizer).
+#include <cmath>
+
+#include "view_cases.h"
+
+namespace layernorm::test {
+namespace {
+
+constexpr Operand kDifferentiable[] = {Operand::residual, Operand::gate,  Operand::sum_bias, Operand::weight,
+                                       Operand::bias,     Operand::scale, Operand::shift};
+
+constexpr Operand grad_of(Operand of) {
+  return static_cast<Operand>(static_cast<size_t>(of) + static_cast<size_t>(Operand::grad_residual) -
+                              static_cast<size_t>(Operand::residual));
+}
+
+/// The forward case of a seed, of an operation that has gradients.
+Case make_forward(unsigned seed, bool wide) {
+  for (;; seed += 1000000) {
+    Case made = make_case(seed);
+    const Op op = made.call.op;
+    const bool has = op == Op::layer_norm || op == Op::rms_norm || op == Op::l2_normalize || op == Op::batch_norm;
+    if (!has || (wide && (made.call.dtype != DType::float64 || made.elements > 2000))) continue;
+    return made;
+  }
+}
+
+Case make_backward(Case forward, unsigned seed) {
+  Random random(seed);
+  Case& made = forward;
+  Call& call = made.call;
+  call.backward = true;
+  call.sum = nullptr;
+  call.mean = call.rstd = nullptr;
+  for (const Operand operand : {Operand::sum, Operand::mean, Operand::rstd}) made.memory.erase(operand);
+  call.grad_output_dtype = random.chance(3) ? DType::float32 : call.dtype;
+  call.grad_output = made.allocate(Operand::grad_output, call.grad_output_dtype, random.values(made.elements, 0.25, 1));
+  const bool adds = call.parameter(Operand::residual).kind != Parameter::Kind::none;
+  if (adds && random.chance(2)) {
+    call.grad_sum_dtype = call.dtype;
+    call.grad_sum = made.allocate(Operand::grad_sum, call.dtype, random.values(made.elements, 0.5, 1));
+  }
+  for (const Operand of : kDifferentiable) {
+    const Parameter& parameter = call.parameter(of);
+    if (parameter.kind == Parameter::Kind::none) continue;
+    Call::Gradient& gradient = call.gradient(of);
+    gradient.wanted = true;
+    const bool vector = parameter.kind == Parameter::Kind::vector;
+    gradient.size = vector ? parameter.size : 1;
+    const size_t size = static_cast<size_t>(gradient.size);
+    if (vector && size == made.elements) {
+      gradient.dtype = parameter.dtype;
+      gradient.data = made.allocate(grad_of(of), parameter.dtype, std::vector<double>(size, -7));
+    } else {
+      const size_t parts = call.dtype == DType::float64 ? 2 : 1;
+      std::byte* sums = made.allocate(grad_of(of), DType::float64, std::vector<double>(size * parts, 0));
+      gradient.sums = reinterpret_cast<double*>(sums);
+    }
+  }
+  return forward;
+}
+
+class Gradients : public testing::TestWithParam<unsigned> {};
+
+TEST_P(Gradients, AreTheSameInMemoryAndInPieces) {
+  for (unsigned i = 0; i < 150; ++i) {
+    const unsigned seed = GetParam() * 1000 + i;
+    Case direct = make_backward(make_forward(seed, false), seed);
+    ASSERT_EQ(check(direct.call), Status::ok) << "seed " << seed;
+    run(direct.call);
+    Case pieces = make_backward(make_forward(seed, false), seed);
+    Pieces transfer(pieces);
+    Call& call = pieces.call;
+    call.transfer = &transfer;
+    for (const auto& [operand, bytes] : pieces.memory) call.remote[static_cast<size_t>(operand)] = true;
+    for (Parameter& parameter : call.parameters) parameter.data = nullptr;
+    for (Call::Gradient& gradient : call.gradients) {
+      gradient.sums = nullptr;
+      gradient.data = nullptr;
+    }
+    call.x = call.grad_output = call.grad_sum = nullptr;
+    call.y = nullptr;
+    run(call);
+    ASSERT_EQ(pieces.memory, direct.memory) << "seed " << seed;
+  }
+}
+
+/// The sum of gradients times results.
+double objective(const Case& forward, const Case& backward) {
+  run(forward.call);
+  double sum = 0;
+  const auto add = [&](Operand result, Operand gradient) {
+    const std::vector<double> values = forward.values(result, DType::float64);
+    const std::vector<double> grads = backward.values(gradient, backward.dtype_of(gradient));
+    for (size_t i = 0; i < values.size(); ++i) sum += values[i] * grads[i];
+  };
+  add(Operand::y, Operand::grad_output);
+  if (backward.call.grad_sum != nullptr) add(Operand::sum, Operand::grad_sum);
+  return sum;
+}
+
+TEST_P(Gradients, AreWhatFiniteDifferencesSay) {
+  for (unsigned i = 0; i < 40; ++i) {
+    const unsigned seed = GetParam() * 1000 + i;
+    Case backward = make_backward(make_forward(seed, true), seed);
+    run(backward.call);
+    Case forward = make_forward(seed, true);
+    if (forward.call.activation == Activation::relu) continue;  // its bend is in the way
+    // Of everything that is of float64, all elements at once, in a random direction.
+    Random random(seed + 7);
+    for (const Operand operand : {Operand::x, Operand::residual, Operand::gate, Operand::sum_bias, Operand::weight,
+                                  Operand::bias, Operand::scale, Operand::shift}) {
+      if (forward.memory.count(operand) == 0 || forward.dtype_of(operand) != DType::float64) continue;
+      auto* values = reinterpret_cast<double*>(forward.memory[operand].data());
+      const size_t n = forward.memory[operand].size() / sizeof(double);
+      const std::vector<double> direction = random.values(n, 0, 1);
+      const Operand gradient = operand == Operand::x ? Operand::y : grad_of(operand);
+      const std::vector<double> grads = backward.values(gradient, DType::float64);
+      double expected = 0;
+      for (size_t k = 0; k < n; ++k) expected += direction[k] * grads[k];
+      constexpr double kStep = 1e-6;
+      const auto at = [&](double step) {
+        std::vector<double> old(values, values + n);
+        for (size_t k = 0; k < n; ++k) values[k] += step * direction[k];
+        const double found = objective(forward, backward);
+        std::copy(old.begin(), old.end(), values);
+        return found;
+      };
+      const double slope = (at(kStep) - at(-kStep)) / (2 * kStep);
+      double size = 0;
+      for (const double g : grads) size += std::fabs(g);
+      // eps 1e-5 beside runs of one value bends sharply.
+      ASSERT_NEAR(slope, expected, 1e-4 * (size + 1)) << "seed " << seed << ", operand " << static_cast<int>(operand);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, Gradients, testing::Range(0U, 4U));
+
+}  // namespace
+}  // namespace layernorm::test
