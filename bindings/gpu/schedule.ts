@@ -162,36 +162,47 @@ export class Schedule {
     ];
     // Words that two runs share have to be written by one lane.
     if (x.dtype !== "float32" && !(canQuads && this.#areAligned(uses))) return false;
-    return this.#emit({
-      kernel: "runs_kernel",
-      view,
-      x: strides,
-      runs: denseStrides(view, (axis) => !axis.reduced),
-      uses,
-      constants,
-      numbers: affineNumbers(d),
-      absent: [...absentAffine(d), ...absentStatistics(at)],
-      cuts: view.findIndex((axis) => axis.reduced),
-      byRuns: true,
-      canQuads: () => canQuads,
-      make: (box, quads) => {
-        const runs = runsIn(view, box);
-        const form = quads ? "quads" : "elements";
-        return {
-          parts: ["moments", "reduce", `tile_${form}`, "tile_moments", "record", "affine", `finish_${form}`],
-          overrides: {
-            ...momentOverrides(d),
-            ...recordOverrides(d),
-            ...affineOverrides(d),
-          },
-          workgroups: Math.ceil(runs / (THREADS / lanes)),
-          fill: (uniform) => {
-            uniform.set("runs", runs).set("count", count);
-            uniform.set("lanes", lanes).set("columns", +columns);
-          },
-        };
+    return this.#emit(
+      {
+        kernel: "runs_kernel",
+        view,
+        x: strides,
+        runs: denseStrides(view, (axis) => !axis.reduced),
+        uses,
+        constants,
+        numbers: affineNumbers(d),
+        absent: [...absentAffine(d), ...absentStatistics(at)],
+        cuts: view.findIndex((axis) => axis.reduced),
+        byRuns: true,
+        canQuads: () => canQuads,
+        make: (box, quads) => {
+          const runs = runsIn(view, box);
+          const form = quads ? "quads" : "elements";
+          return {
+            parts: [
+              "moments",
+              "reduce",
+              `tile_${form}`,
+              "tile_moments",
+              "record",
+              "affine",
+              `finish_${form}`,
+            ],
+            overrides: {
+              ...momentOverrides(d),
+              ...recordOverrides(d),
+              ...affineOverrides(d),
+            },
+            workgroups: Math.ceil(runs / (THREADS / lanes)),
+            fill: (uniform) => {
+              uniform.set("runs", runs).set("count", count);
+              uniform.set("lanes", lanes).set("columns", +columns);
+            },
+          };
+        },
       },
-    }, false);
+      false,
+    );
   }
 
   /** The moments of all runs as records. */
@@ -225,7 +236,14 @@ export class Schedule {
     const whole = allChunks === 1;
     const pieces = whole ? records : this.#records("pieces", d.runs * allChunks);
     const target: Use = whole
-      ? { name: "records", memory: records, strides: runs, role: "record", base: "firstRun", written: true }
+      ? {
+          name: "records",
+          memory: records,
+          strides: runs,
+          role: "record",
+          base: "firstRun",
+          written: true,
+        }
       : {
           name: "records",
           memory: pieces,
@@ -236,35 +254,46 @@ export class Schedule {
         };
     for (const box of boxes) {
       const firstChunk = begins.get(reducedKey(view, box))!;
-      this.#emit({
-        kernel: "moments_kernel",
-        view,
-        x: strides,
-        runs,
-        uses: [xUse, target, ...(whole ? statisticUses(d, at, runs) : [])],
-        constants,
-        absent: whole ? absentStatistics(at) : ["mean", "rstd"],
-        byRuns: true,
-        canQuads: (part) => contiguous && countIn(part) % 4 === 0,
-        make: (part, quads) => {
-          const runsHere = runsIn(view, part);
-          const chunks = chunksIn(part);
-          return {
-            parts: ["moments", "reduce", quads ? "tile_quads" : "tile_elements", "tile_moments", "record"],
-            overrides: {
-              ...momentOverrides(d),
-              ...(whole ? recordOverrides(d) : {}),
-              whole: +whole,
-            },
-            workgroups: Math.ceil(runsHere / (THREADS / lanes)) * chunks,
-            fill: (uniform) => {
-              uniform.set("runs", runsHere).set("count", countIn(part)).set("chunks", chunks);
-              uniform.set("allChunks", allChunks).set("lanes", lanes).set("columns", +columns);
-              if (!whole) uniform.words[4]! += firstChunk;
-            },
-          };
+      this.#emit(
+        {
+          kernel: "moments_kernel",
+          view,
+          x: strides,
+          runs,
+          uses: [xUse, target, ...(whole ? statisticUses(d, at, runs) : [])],
+          constants,
+          absent: whole ? absentStatistics(at) : ["mean", "rstd"],
+          byRuns: true,
+          canQuads: (part) => contiguous && countIn(part) % 4 === 0,
+          make: (part, quads) => {
+            const runsHere = runsIn(view, part);
+            const chunks = chunksIn(part);
+            return {
+              parts: [
+                "moments",
+                "reduce",
+                quads ? "tile_quads" : "tile_elements",
+                "tile_moments",
+                "record",
+              ],
+              overrides: {
+                ...momentOverrides(d),
+                ...(whole ? recordOverrides(d) : {}),
+                whole: +whole,
+              },
+              workgroups: Math.ceil(runsHere / (THREADS / lanes)) * chunks,
+              fill: (uniform) => {
+                uniform.set("runs", runsHere).set("count", countIn(part)).set("chunks", chunks);
+                uniform.set("allChunks", allChunks).set("lanes", lanes).set("columns", +columns);
+                if (!whole) uniform.words[4]! += firstChunk;
+              },
+            };
+          },
         },
-      }, true, [box], whole ? 0 : allChunks);
+        true,
+        [box],
+        whole ? 0 : allChunks,
+      );
     }
     if (!whole) this.#merge(d, at, pieces, records, allChunks, constants);
     return records;
@@ -280,27 +309,46 @@ export class Schedule {
   ): void {
     const view: Axis[] = [{ size: d.runs, reduced: false }];
     const lanes = Math.min(THREADS, ceilPowerOfTwo(allChunks / 4));
-    this.#emit({
-      kernel: "merge_kernel",
-      view,
-      x: [0],
-      runs: [1],
-      uses: [
-        { name: "pieces", memory: pieces, strides: [allChunks], role: "record", base: "firstChunk" },
-        { name: "records", memory: records, strides: [1], role: "record", base: "firstRun", written: true },
-        ...statisticUses(d, at, [1]),
-      ],
-      constants,
-      absent: absentStatistics(at),
-      byRuns: false,
-      canQuads: () => false,
-      make: (box) => ({
-        parts: ["moments", "reduce", "record"],
-        overrides: { ...momentOverrides(d), ...recordOverrides(d) },
-        workgroups: Math.ceil(box.size[0]! / (THREADS / lanes)),
-        fill: (uniform) => uniform.set("runs", box.size[0]!).set("allChunks", allChunks).set("lanes", lanes),
-      }),
-    }, true, undefined, allChunks);
+    this.#emit(
+      {
+        kernel: "merge_kernel",
+        view,
+        x: [0],
+        runs: [1],
+        uses: [
+          {
+            name: "pieces",
+            memory: pieces,
+            strides: [allChunks],
+            role: "record",
+            base: "firstChunk",
+          },
+          {
+            name: "records",
+            memory: records,
+            strides: [1],
+            role: "record",
+            base: "firstRun",
+            written: true,
+          },
+          ...statisticUses(d, at, [1]),
+        ],
+        constants,
+        absent: absentStatistics(at),
+        byRuns: false,
+        canQuads: () => false,
+        make: (box) => ({
+          parts: ["moments", "reduce", "record"],
+          overrides: { ...momentOverrides(d), ...recordOverrides(d) },
+          workgroups: Math.ceil(box.size[0]! / (THREADS / lanes)),
+          fill: (uniform) =>
+            uniform.set("runs", box.size[0]!).set("allChunks", allChunks).set("lanes", lanes),
+        }),
+      },
+      true,
+      undefined,
+      allChunks,
+    );
   }
 
   /** Records of runs whose statistics are given. */
@@ -313,7 +361,14 @@ export class Schedule {
       runs: [1],
       uses: [
         ...runningUses(at, "vector"),
-        { name: "records", memory: records, strides: [1], role: "record", base: "firstRun", written: true },
+        {
+          name: "records",
+          memory: records,
+          strides: [1],
+          role: "record",
+          base: "firstRun",
+          written: true,
+        },
         ...statisticUses(d, at, [1]),
       ],
       constants,
@@ -341,7 +396,10 @@ export class Schedule {
         view: [{ size: d.runs, reduced: false }],
         x: [0],
         runs: [1],
-        uses: [use, { name: "records", memory: records, strides: [1], role: "record", base: "firstRun" }],
+        uses: [
+          use,
+          { name: "records", memory: records, strides: [1], role: "record", base: "firstRun" },
+        ],
         constants,
         cuts: 0,
         byRuns: false,
@@ -357,13 +415,7 @@ export class Schedule {
   }
 
   /** Normalizes all elements by the records of their runs. */
-  #normalize(
-    d: Descriptor,
-    at: Operands,
-    x: Memory,
-    records: Memory,
-    constants: Uniform,
-  ): void {
+  #normalize(d: Descriptor, at: Operands, x: Memory, records: Memory, constants: Uniform): void {
     const { view } = d;
     const strides = denseStrides(view);
     const runs = denseStrides(view, (axis) => !axis.reduced);
@@ -429,7 +481,11 @@ export class Schedule {
     // A value is read again for its neighbours: in place it would be gone.
     const inPlace = at.x.buffer === at.y.buffer;
     const target: Memory = inPlace
-      ? { buffer: this.#scratch("response", product(view.map((axis) => axis.size)) * 4), offset: 0, dtype: at.y.dtype }
+      ? {
+          buffer: this.#scratch("response", product(view.map((axis) => axis.size)) * 4),
+          offset: 0,
+          dtype: at.y.dtype,
+        }
       : at.y;
     const constants = new Uniform(undefined, []);
     const high = Math.fround(Math.round(-beta * 2048) / 2048);
@@ -437,7 +493,9 @@ export class Schedule {
     constants.setFloat("window", high, 2).setFloat("window", -beta - high, 3);
     const channels = view[1]!.size;
     const below = Math.floor((size - 1) / 2);
-    constants.set("below", Math.min(below, channels)).set("above", Math.min(size - 1 - below, channels));
+    constants
+      .set("below", Math.min(below, channels))
+      .set("above", Math.min(size - 1 - below, channels));
     constants.set("channels", channels).set("inner", view[2]!.size);
     this.#emit({
       ...elementwise(view),
@@ -478,7 +536,8 @@ export class Schedule {
 
   #slabs(view: readonly Axis[], uses: readonly Use[], cuts = view.length): Box[] {
     // Bindings begin at multiples of the alignment.
-    const most = this.#limits.maxStorageBufferBindingSize - this.#limits.minStorageBufferOffsetAlignment;
+    const most =
+      this.#limits.maxStorageBufferBindingSize - this.#limits.minStorageBufferOffsetAlignment;
     const outer = view.slice(0, cuts);
     const inner = view.slice(cuts).map(({ size }) => size);
     const reaches = uses.map(({ memory, strides }) => {
@@ -493,9 +552,7 @@ export class Schedule {
         size: [...size, ...inner],
       }));
     }
-    const need = Math.max(
-      ...reaches.map((reach) => reach.bytes * (1 + reach.tail)),
-    );
+    const need = Math.max(...reaches.map((reach) => reach.bytes * (1 + reach.tail)));
     throw wrongValue(
       this.#where,
       "x",
@@ -505,10 +562,12 @@ export class Schedule {
   }
 
   #areAligned(uses: readonly Use[]): boolean {
-    return uses.every(
-      ({ role, memory }) =>
-        (role !== "x" && role !== "y") || memory.offset % (4 * BYTES[memory.dtype]) === 0,
-    ) && !sharesWithWritten(uses);
+    return (
+      uses.every(
+        ({ role, memory }) =>
+          (role !== "x" && role !== "y") || memory.offset % (4 * BYTES[memory.dtype]) === 0,
+      ) && !sharesWithWritten(uses)
+    );
   }
 
   /** Adds the dispatches of a kernel: one for each box that bindings can hold. */
@@ -608,7 +667,12 @@ export class Schedule {
         const bytes = BYTES[memory.dtype];
         const tail = role === "record" && use.base === "firstChunk" ? chunks - 1 : 0;
         const [first, last] = reachIn({ bytes, strides, tail }, box);
-        return { use, bytes, begin: memory.offset + first * bytes, end: memory.offset + last * bytes };
+        return {
+          use,
+          bytes,
+          begin: memory.offset + first * bytes,
+          end: memory.offset + last * bytes,
+        };
       });
       const begin = Math.min(...ends.map((each) => each.begin));
       const offset = begin - (begin % align);
@@ -791,7 +855,8 @@ function absentStatistics(at: Operands): string[] {
 
 function affineNumbers(d: Descriptor): Record<string, number> {
   const numbers: Record<string, number> = {};
-  for (const [slot, name] of AFFINE.entries()) if (typeof d[name] === "number") numbers[name] = slot;
+  for (const [slot, name] of AFFINE.entries())
+    if (typeof d[name] === "number") numbers[name] = slot;
   return numbers;
 }
 
