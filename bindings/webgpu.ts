@@ -140,7 +140,9 @@ export class WebGpuNorm {
     for (const name of ["maxStorageBufferBindingSize", "maxBufferSize"] as const) {
       limits[name] = adapter.limits[name];
     }
-    const device = await adapter.requestDevice({ requiredLimits: limits } as never);
+    const features = ["subgroups"].filter((name) => adapter.features.has(name));
+    const wanted = { requiredLimits: limits, requiredFeatures: features };
+    const device = await adapter.requestDevice(wanted as never);
     owned.add(device);
     return new WebGpuNorm(device);
   }

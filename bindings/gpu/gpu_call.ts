@@ -87,7 +87,7 @@ export function callOnGpu(
     const { at, upload } = made;
     try {
       if (d.x.size !== 0) {
-        const schedule = new Schedule(op.name, device.gpu.limits, (name, bytes) =>
+        const schedule = new Schedule(op.name, device.gpu.limits, device.subgroups, (name, bytes) =>
           device.scratch(name, bytes),
         );
         schedule.forward(d, at);

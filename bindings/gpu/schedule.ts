@@ -4,6 +4,7 @@ import type { Descriptor, Placed, View } from "../descriptor.js";
 import { wrongValue } from "../errors.js";
 import type { ParameterName } from "../parameters.js";
 import type { GPUBufferLike, GPULimitsLike } from "./device_like.js";
+import { formOf, mergeFormOf, type Subgroups, THREADS } from "./form.js";
 import type { GpuDType } from "./gpu_tensor.js";
 import { type Access, bindingType, type Program, type StoredType } from "./shaders.js";
 import { type Axis, type Box, reachIn, slabsOf } from "./slabs.js";
@@ -34,9 +35,6 @@ export interface Operands {
 }
 
 const BYTES = { float32: 4, float16: 2, bfloat16: 2, record: 32 } as const;
-const THREADS = 256;
-// Values that each lane holds.
-const HELD = 16;
 const ACTIVATIONS = ["none", "relu", "silu", "gelu", "gelu_tanh", "sigmoid", "tanh"];
 
 /** An operand of a kernel: what it does there, and how it advances along the view. */
@@ -79,7 +77,6 @@ interface Kernel {
 }
 
 const product = (sizes: readonly number[]) => sizes.reduce((a, b) => a * b, 1);
-const ceilPowerOfTwo = (n: number) => 2 ** Math.ceil(Math.log2(Math.max(1, n)));
 
 /** Strides of what lies densely in the order of a view; of runs those along kept dimensions alone. */
 function denseStrides(view: readonly Axis[], of: (axis: Axis) => boolean = () => true): number[] {
@@ -113,6 +110,7 @@ export class Schedule {
   constructor(
     where: string,
     limits: GPULimitsLike,
+    readonly subgroups: Subgroups | undefined,
     /** Memory between the dispatches of one call. */
     scratch: (name: string, bytes: number) => GPUBufferLike,
   ) {
@@ -151,8 +149,8 @@ export class Schedule {
     const contiguous =
       !columns && view.slice(view.length - reduced.length).every((axis) => axis.reduced);
     const canQuads = contiguous && view.at(-1)!.size % 4 === 0;
-    const lanes = lanesFor(view, count, columns);
-    if (count > HELD * lanes) return false;
+    const { reduce, values, lanes, piece } = formOf(view, count, d.runs, this.subgroups);
+    if (piece < count) return false;
     const strides = denseStrides(view);
     const uses: Use[] = [
       { name: "x", memory: x, strides, role: "x", base: "x" },
@@ -181,8 +179,9 @@ export class Schedule {
           return {
             parts: [
               "moments",
-              "reduce",
+              reduce,
               `tile_${form}`,
+              values,
               "tile_moments",
               "record",
               "affine",
@@ -196,7 +195,7 @@ export class Schedule {
             workgroups: Math.ceil(runs / (THREADS / lanes)),
             fill: (uniform) => {
               uniform.set("runs", runs).set("count", count);
-              uniform.set("lanes", lanes).set("columns", +columns);
+              uniform.set("lanes", lanes).set("piece", piece);
             },
           };
         },
@@ -215,11 +214,11 @@ export class Schedule {
     const contiguous =
       !columns && view.slice(view.length - reduced.length).every((axis) => axis.reduced);
     const count = product(reduced.map(({ size }) => size));
-    const lanes = lanesFor(view, count, columns);
+    const { reduce, values, lanes, piece } = formOf(view, count, d.runs, this.subgroups);
     const records = this.#records("records", d.runs);
     const xUse: Use = { name: "x", memory: x, strides, role: "x", base: "x" };
     const countIn = (box: Box) => product(box.size.filter((_, i) => view[i]!.reduced));
-    const chunksIn = (box: Box) => Math.ceil(countIn(box) / (HELD * lanes));
+    const chunksIn = (box: Box) => Math.ceil(countIn(box) / piece);
     const boxes = this.#slabs(view, [
       xUse,
       { name: "records", memory: records, strides: runs, role: "record", base: "firstRun" },
@@ -271,8 +270,9 @@ export class Schedule {
             return {
               parts: [
                 "moments",
-                "reduce",
+                reduce,
                 quads ? "tile_quads" : "tile_elements",
+                values,
                 "tile_moments",
                 "record",
               ],
@@ -284,7 +284,7 @@ export class Schedule {
               workgroups: Math.ceil(runsHere / (THREADS / lanes)) * chunks,
               fill: (uniform) => {
                 uniform.set("runs", runsHere).set("count", countIn(part)).set("chunks", chunks);
-                uniform.set("allChunks", allChunks).set("lanes", lanes).set("columns", +columns);
+                uniform.set("allChunks", allChunks).set("lanes", lanes).set("piece", piece);
                 if (!whole) uniform.words[4]! += firstChunk;
               },
             };
@@ -308,7 +308,7 @@ export class Schedule {
     constants: Uniform,
   ): void {
     const view: Axis[] = [{ size: d.runs, reduced: false }];
-    const lanes = Math.min(THREADS, ceilPowerOfTwo(allChunks / 4));
+    const { reduce, lanes } = mergeFormOf(allChunks, this.subgroups);
     this.#emit(
       {
         kernel: "merge_kernel",
@@ -338,7 +338,7 @@ export class Schedule {
         byRuns: false,
         canQuads: () => false,
         make: (box) => ({
-          parts: ["moments", "reduce", "record"],
+          parts: ["moments", reduce, "record"],
           overrides: { ...momentOverrides(d), ...recordOverrides(d) },
           workgroups: Math.ceil(box.size[0]! / (THREADS / lanes)),
           fill: (uniform) =>
@@ -794,18 +794,6 @@ function items(
     workgroups: Math.ceil(lanes / THREADS),
     fill: () => {},
   };
-}
-
-function lanesFor(view: readonly Axis[], count: number, columns: boolean): number {
-  if (!columns) {
-    const least = Math.min(8, ceilPowerOfTwo(count / 4));
-    return Math.min(THREADS, Math.max(least, ceilPowerOfTwo(count / HELD)));
-  }
-  const width = Math.min(32, ceilPowerOfTwo(view.at(-1)!.size));
-  const lanes = THREADS / width;
-  // A little more than they hold is still better read once.
-  if (count > HELD * lanes && count <= HELD * 32) return 32;
-  return Math.min(lanes, ceilPowerOfTwo(count));
 }
 
 function runsIn(view: readonly Axis[], box: Box): number {

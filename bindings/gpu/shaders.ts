@@ -87,7 +87,10 @@ export function textOf({
     const text = name === "mean" || name === "rstd" ? wgsl.no_statistic : wgsl.parameter_none;
     texts.push(text!.replaceAll("OPERAND", name));
   }
-  for (const part of [...parts, kernel]) texts.push(wgsl[part]!);
+  const subgroups = parts.includes("reduce_subgroups");
+  if (subgroups) texts.unshift(wgsl.enable_subgroups!);
+  const entry = subgroups ? "entry_subgroups" : "entry";
+  for (const part of [...parts, kernel, entry]) texts.push(wgsl[part]!);
   let text = texts.join("\n");
   for (const access of accesses) {
     if (access.dtype === "record")

@@ -1,11 +1,6 @@
 // Records of runs whose mean and variance are given: a lane for each channel.
-@compute @workgroup_size(256)
-fn main(
-  @builtin(workgroup_id) workgroup: vec3u,
-  @builtin(num_workgroups) workgroups: vec3u,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let run = (workgroup.x + workgroup.y * workgroups.x) * 256u + lane;
+fn work(group: u32, lane: u32) {
+  let run = group * 256u + lane;
   if (run >= dims.runs) {
     return;
   }
