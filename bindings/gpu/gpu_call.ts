@@ -62,14 +62,14 @@ export function newTensor(device: Device, dims: Dims, dtype: GpuDType): GpuTenso
   return new GpuTensor(device.buffer(bytes, usage), dims, dtype);
 }
 
-/** Runs an operation; the functions' types stand in webgpu.ts. */
-// biome-ignore lint/suspicious/noExplicitAny: it is all of them
+// The functions' types stand in webgpu.ts.
 export function callOnGpu(
   device: Device,
   op: Op,
   x: unknown,
   given: unknown,
   second?: unknown,
+  // biome-ignore lint/suspicious/noExplicitAny: it is all of them
 ): any {
   device.requireLive(op.name);
   const input = readGpuOperand(op.name, "x", x);

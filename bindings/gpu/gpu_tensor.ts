@@ -67,7 +67,7 @@ export class GpuTensor {
   }
 }
 
-// biome-ignore lint/correctness/noUnusedVariables: the static block defines it where the engine knows the symbol
+// The static block defines it where the engine knows the symbol.
 export interface GpuTensor extends WithDispose {}
 
 /** An operand in a GPU buffer; `address` is its offset in bytes. */

@@ -35,7 +35,6 @@ export interface Operands {
 }
 
 const BYTES = { float32: 4, float16: 2, bfloat16: 2, record: 32 } as const;
-const ACTIVATIONS = ["none", "relu", "silu", "gelu", "gelu_tanh", "sigmoid", "tanh"];
 
 /** An operand of a kernel: what it does there, and how it advances along the view. */
 interface Use {
@@ -48,6 +47,8 @@ interface Use {
   /** Of a parameter, its place among them. */
   readonly slot?: number;
   readonly written?: boolean;
+  /** Elements beyond the one of an index that belong to it too. */
+  readonly tail?: number;
 }
 
 interface Kernel {
@@ -184,7 +185,7 @@ export class Schedule {
               values,
               "tile_moments",
               "record",
-              "affine",
+              ...affineParts(d),
               `finish_${form}`,
             ],
             overrides: {
@@ -219,38 +220,37 @@ export class Schedule {
     const xUse: Use = { name: "x", memory: x, strides, role: "x", base: "x" };
     const countIn = (box: Box) => product(box.size.filter((_, i) => view[i]!.reduced));
     const chunksIn = (box: Box) => Math.ceil(countIn(box) / piece);
-    const boxes = this.#slabs(view, [
-      xUse,
-      { name: "records", memory: records, strides: runs, role: "record", base: "firstRun" },
-    ]);
-    // Boxes that cut runs have pieces each, which stand one after the other; how runs are cut is the same for all.
-    const begins = new Map<string, number>();
-    let allChunks = 0;
-    for (const box of boxes) {
-      const key = reducedKey(view, box);
-      if (begins.has(key)) continue;
-      begins.set(key, allChunks);
-      allChunks += chunksIn(box);
+    const recordUse = (memory: Memory, chunks: number): Use => ({
+      name: "records",
+      memory,
+      strides: runs.map((stride) => stride * chunks),
+      tail: chunks - 1,
+      role: "record",
+      base: "firstRun",
+      written: true,
+    });
+    // Boxes that cut runs have pieces each, which stand one after the other; how runs are cut is the same for all. More boxes
+    // can mean more pieces, and more pieces more boxes.
+    let boxes: readonly Box[] = [];
+    let begins = new Map<string, number>();
+    let allChunks = Math.ceil(count / piece);
+    for (let before = 0; before !== allChunks; ) {
+      before = allChunks;
+      boxes = this.#slabs(view, [xUse, recordUse(records, before)])!;
+      begins = new Map();
+      allChunks = 0;
+      for (const box of boxes) {
+        const key = reducedKey(view, box);
+        if (begins.has(key)) continue;
+        begins.set(key, allChunks);
+        allChunks += chunksIn(box);
+      }
     }
     const whole = allChunks === 1;
     const pieces = whole ? records : this.#records("pieces", d.runs * allChunks);
     const target: Use = whole
-      ? {
-          name: "records",
-          memory: records,
-          strides: runs,
-          role: "record",
-          base: "firstRun",
-          written: true,
-        }
-      : {
-          name: "records",
-          memory: pieces,
-          strides: runs.map((stride) => stride * allChunks),
-          role: "record",
-          base: "firstChunk",
-          written: true,
-        };
+      ? recordUse(records, 1)
+      : { ...recordUse(pieces, allChunks), base: "firstChunk" };
     for (const box of boxes) {
       const firstChunk = begins.get(reducedKey(view, box))!;
       this.#emit(
@@ -292,7 +292,6 @@ export class Schedule {
         },
         true,
         [box],
-        whole ? 0 : allChunks,
       );
     }
     if (!whole) this.#merge(d, at, pieces, records, allChunks, constants);
@@ -309,46 +308,42 @@ export class Schedule {
   ): void {
     const view: Axis[] = [{ size: d.runs, reduced: false }];
     const { reduce, lanes } = mergeFormOf(allChunks, this.subgroups);
-    this.#emit(
-      {
-        kernel: "merge_kernel",
-        view,
-        x: [0],
-        runs: [1],
-        uses: [
-          {
-            name: "pieces",
-            memory: pieces,
-            strides: [allChunks],
-            role: "record",
-            base: "firstChunk",
-          },
-          {
-            name: "records",
-            memory: records,
-            strides: [1],
-            role: "record",
-            base: "firstRun",
-            written: true,
-          },
-          ...statisticUses(d, at, [1]),
-        ],
-        constants,
-        absent: absentStatistics(at),
-        byRuns: false,
-        canQuads: () => false,
-        make: (box) => ({
-          parts: ["moments", reduce, "record"],
-          overrides: { ...momentOverrides(d), ...recordOverrides(d) },
-          workgroups: Math.ceil(box.size[0]! / (THREADS / lanes)),
-          fill: (uniform) =>
-            uniform.set("runs", box.size[0]!).set("allChunks", allChunks).set("lanes", lanes),
-        }),
-      },
-      true,
-      undefined,
-      allChunks,
-    );
+    this.#emit({
+      kernel: "merge_kernel",
+      view,
+      x: [0],
+      runs: [1],
+      uses: [
+        {
+          name: "pieces",
+          memory: pieces,
+          strides: [allChunks],
+          tail: allChunks - 1,
+          role: "record",
+          base: "firstChunk",
+        },
+        {
+          name: "records",
+          memory: records,
+          strides: [1],
+          role: "record",
+          base: "firstRun",
+          written: true,
+        },
+        ...statisticUses(d, at, [1]),
+      ],
+      constants,
+      absent: absentStatistics(at),
+      byRuns: false,
+      canQuads: () => false,
+      make: (box) => ({
+        parts: ["moments", reduce, "record"],
+        overrides: { ...momentOverrides(d), ...recordOverrides(d) },
+        workgroups: Math.ceil(box.size[0]! / (THREADS / lanes)),
+        fill: (uniform) =>
+          uniform.set("runs", box.size[0]!).set("allChunks", allChunks).set("lanes", lanes),
+      }),
+    });
   }
 
   /** Records of runs whose statistics are given. */
@@ -436,7 +431,7 @@ export class Schedule {
         items(
           box,
           quads,
-          ["moments", "affine"],
+          ["moments", ...affineParts(d)],
           { ...affineOverrides(d), one_run: +(quads && last.reduced) },
           at.y,
         ),
@@ -534,14 +529,19 @@ export class Schedule {
     return { buffer: this.#scratch(name, count * BYTES.record), offset: 0, dtype: "record" };
   }
 
-  #slabs(view: readonly Axis[], uses: readonly Use[], cuts = view.length): Box[] {
+  #slabs(
+    view: readonly Axis[],
+    uses: readonly Use[],
+    cuts = view.length,
+    must = true,
+  ): Box[] | undefined {
     // Bindings begin at multiples of the alignment.
     const most =
       this.#limits.maxStorageBufferBindingSize - this.#limits.minStorageBufferOffsetAlignment;
     const outer = view.slice(0, cuts);
     const inner = view.slice(cuts).map(({ size }) => size);
-    const reaches = uses.map(({ memory, strides }) => {
-      let tail = 0;
+    const reaches = uses.map(({ memory, strides, tail: own = 0 }) => {
+      let tail = own;
       for (const [i, size] of inner.entries()) tail += (size - 1) * strides[cuts + i]!;
       return { bytes: BYTES[memory.dtype], strides: strides.slice(0, cuts), tail };
     });
@@ -552,6 +552,7 @@ export class Schedule {
         size: [...size, ...inner],
       }));
     }
+    if (!must) return undefined;
     const need = Math.max(...reaches.map((reach) => reach.bytes * (1 + reach.tail)));
     throw wrongValue(
       this.#where,
@@ -571,7 +572,7 @@ export class Schedule {
   }
 
   /** Adds the dispatches of a kernel: one for each box that bindings can hold. */
-  #emit(kernel: Kernel, must = true, boxes?: readonly Box[], chunks = 0): boolean {
+  #emit(kernel: Kernel, must = true, given?: readonly Box[]): boolean {
     const { view, uses } = kernel;
     if (view.length > MOST_DIMS) {
       throw wrongValue(
@@ -582,7 +583,9 @@ export class Schedule {
       );
     }
     const { maxStorageBuffersPerShaderStage: most } = this.#limits;
-    for (const box of boxes ?? this.#slabs(view, uses, kernel.cuts)) {
+    const boxes = given ?? this.#slabs(view, uses, kernel.cuts, must);
+    if (boxes === undefined) return false;
+    for (const box of boxes) {
       const x = uses.filter(({ role }) => role === "x" || role === "y");
       const quads =
         kernel.canQuads(box) &&
@@ -593,7 +596,7 @@ export class Schedule {
           return (memory.offset / bytes + first) % 4 === 0;
         });
       const made = kernel.make(box, quads);
-      const { bindings, accesses, types, bases } = this.#bind(kernel, box, quads, chunks);
+      const { bindings, accesses, types, bases } = this.#bind(kernel, box, quads);
       if (bindings.length > most) {
         if (!must) return false;
         throw wrongValue(
@@ -644,7 +647,7 @@ export class Schedule {
   }
 
   /** The bindings of a box. Operands that share a buffer which is written stand in one: two would alias. */
-  #bind(kernel: Kernel, box: Box, quads: boolean, chunks: number) {
+  #bind(kernel: Kernel, box: Box, quads: boolean) {
     const align = this.#limits.minStorageBufferOffsetAlignment;
     const groups: { buffer: GPUBufferLike; uses: Use[]; written: boolean }[] = [];
     for (const use of kernel.uses) {
@@ -663,9 +666,8 @@ export class Schedule {
     const bases: { use: Use; base: number }[] = [];
     for (const [binding, { buffer, uses, written }] of groups.entries()) {
       const ends = uses.map((use) => {
-        const { memory, strides, role } = use;
+        const { memory, strides, tail = 0 } = use;
         const bytes = BYTES[memory.dtype];
-        const tail = role === "record" && use.base === "firstChunk" ? chunks - 1 : 0;
         const [first, last] = reachIn({ bytes, strides, tail }, box);
         return {
           use,
@@ -852,6 +854,10 @@ function absentAffine(d: Descriptor): string[] {
   return AFFINE.filter((name) => d[name] === undefined);
 }
 
+function affineParts({ activation }: Descriptor): string[] {
+  return [`activation_${activation ?? "none"}`, "affine"];
+}
+
 function affineOverrides(d: Descriptor): Record<string, number> {
   return {
     round_normalized: +(d.roundNormalized && d.dtype !== "float32"),
@@ -859,7 +865,6 @@ function affineOverrides(d: Descriptor): Record<string, number> {
     has_bias: +(d.bias !== undefined),
     has_scale: +(d.scale !== undefined),
     has_shift: +(d.shift !== undefined),
-    activation: ACTIVATIONS.indexOf(d.activation ?? "none"),
   };
 }
 
