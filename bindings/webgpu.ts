@@ -140,7 +140,9 @@ export class WebGpuNorm {
     for (const name of ["maxStorageBufferBindingSize", "maxBufferSize"] as const) {
       limits[name] = adapter.limits[name];
     }
-    const device = await adapter.requestDevice({ requiredLimits: limits } as never);
+    const features = ["subgroups"].filter((name) => adapter.features.has(name));
+    const wanted = { requiredLimits: limits, requiredFeatures: features };
+    const device = await adapter.requestDevice(wanted as never);
     owned.add(device);
     return new WebGpuNorm(device);
   }
@@ -157,11 +159,7 @@ export class WebGpuNorm {
    * @throws {TypeError} if the values are of another kind
    * @throws {RangeError} if the shape does not fit
    */
-  tensor(
-    data: Input | Uint16Array,
-    shape?: readonly number[],
-    dtype?: GpuDType,
-  ): GpuTensor {
+  tensor(data: Input | Uint16Array, shape?: readonly number[], dtype?: GpuDType): GpuTensor {
     this.#device.requireLive("tensor");
     const type = dtype === undefined ? undefined : readGpuDType("tensor", "dtype", dtype);
     const ofBits = type !== undefined && DTYPES[type].bytes === 2 && isBits(data);
@@ -236,7 +234,10 @@ export class WebGpuNorm {
     if (this.#owns) this.#device.gpu.destroy();
   }
 
-  layerNorm<O extends OnGpu<LayerNormOptions>>(x: GpuInput, options?: O): GpuResult<O, "mean" | "rstd"> {
+  layerNorm<O extends OnGpu<LayerNormOptions>>(
+    x: GpuInput,
+    options?: O,
+  ): GpuResult<O, "mean" | "rstd"> {
     return callOnGpu(this.#device, GPU_OPS.layerNorm, x, options);
   }
 
@@ -244,15 +245,24 @@ export class WebGpuNorm {
     return callOnGpu(this.#device, GPU_OPS.rmsNorm, x, options);
   }
 
-  groupNorm<O extends OnGpu<GroupNormOptions>>(x: GpuInput, options: O): GpuResult<O, "mean" | "rstd"> {
+  groupNorm<O extends OnGpu<GroupNormOptions>>(
+    x: GpuInput,
+    options: O,
+  ): GpuResult<O, "mean" | "rstd"> {
     return callOnGpu(this.#device, GPU_OPS.groupNorm, x, options);
   }
 
-  instanceNorm<O extends OnGpu<InstanceNormOptions>>(x: GpuInput, options?: O): GpuResult<O, "mean" | "rstd"> {
+  instanceNorm<O extends OnGpu<InstanceNormOptions>>(
+    x: GpuInput,
+    options?: O,
+  ): GpuResult<O, "mean" | "rstd"> {
     return callOnGpu(this.#device, GPU_OPS.instanceNorm, x, options);
   }
 
-  batchNorm<O extends OnGpu<BatchNormOptions>>(x: GpuInput, options: O): GpuResult<O, "mean" | "rstd"> {
+  batchNorm<O extends OnGpu<BatchNormOptions>>(
+    x: GpuInput,
+    options: O,
+  ): GpuResult<O, "mean" | "rstd"> {
     return callOnGpu(this.#device, GPU_OPS.batchNorm, x, options);
   }
 
@@ -264,7 +274,10 @@ export class WebGpuNorm {
     return callOnGpu(this.#device, GPU_OPS.lpNormalize, x, options);
   }
 
-  meanVarianceNormalize<O extends OnGpu<MeanVarianceNormalizeOptions>>(x: GpuInput, options?: O): Output<O> {
+  meanVarianceNormalize<O extends OnGpu<MeanVarianceNormalizeOptions>>(
+    x: GpuInput,
+    options?: O,
+  ): Output<O> {
     return callOnGpu(this.#device, GPU_OPS.meanVarianceNormalize, x, options);
   }
 
@@ -272,15 +285,27 @@ export class WebGpuNorm {
     return callOnGpu(this.#device, GPU_OPS.localResponseNorm, x, options);
   }
 
-  addLayerNorm<O extends OnGpu<AddLayerNormOptions>>(x: GpuInput, residual: GpuInput, options?: O): GpuSums<O, "mean" | "rstd"> {
+  addLayerNorm<O extends OnGpu<AddLayerNormOptions>>(
+    x: GpuInput,
+    residual: GpuInput,
+    options?: O,
+  ): GpuSums<O, "mean" | "rstd"> {
     return callOnGpu(this.#device, GPU_OPS.addLayerNorm, x, options, residual);
   }
 
-  addRmsNorm<O extends OnGpu<AddRmsNormOptions>>(x: GpuInput, residual: GpuInput, options?: O): GpuSums<O, "rstd"> {
+  addRmsNorm<O extends OnGpu<AddRmsNormOptions>>(
+    x: GpuInput,
+    residual: GpuInput,
+    options?: O,
+  ): GpuSums<O, "rstd"> {
     return callOnGpu(this.#device, GPU_OPS.addRmsNorm, x, options, residual);
   }
 
-  addGroupNorm<O extends OnGpu<AddGroupNormOptions>>(x: GpuInput, residual: GpuInput, options: O): GpuSums<O, "mean" | "rstd"> {
+  addGroupNorm<O extends OnGpu<AddGroupNormOptions>>(
+    x: GpuInput,
+    residual: GpuInput,
+    options: O,
+  ): GpuSums<O, "mean" | "rstd"> {
     return callOnGpu(this.#device, GPU_OPS.addGroupNorm, x, options, residual);
   }
 }
@@ -304,8 +329,6 @@ async function requestAdapter({ gpu, powerPreference }: CreateOptions): Promise<
 function convert(elements: ArrayLike<number> & ArrayBufferView, from: string, to: GpuDType) {
   if (from === to) return elements;
   const values =
-    from === "float32" || from === "float64"
-      ? elements
-      : toFloat32(elements, from as GpuDType);
+    from === "float32" || from === "float64" ? elements : toFloat32(elements, from as GpuDType);
   return to === "float32" ? Float32Array.from(values) : toHalves(values, to);
 }

@@ -212,8 +212,19 @@ function bundleEntries(entries) {
     format: "esm",
     target: "es2022",
     logLevel: "warning",
+    plugins: entries.some((name) => APART.includes(name)) ? [otherEntries] : [],
   });
 }
+
+/** Entries stay imports. @type {import("esbuild").Plugin} */
+const otherEntries = {
+  name: "other-entries",
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /^\.\/(index|webgpu)\.js$/ }, ({ path, kind }) =>
+      kind === "entry-point" ? undefined : { path, external: true },
+    );
+  },
+};
 
 /** The names of the entries that are code, such as "index". */
 async function publicEntries() {

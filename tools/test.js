@@ -6,6 +6,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { environment } from "../tests/webgpu/environment.js";
 import { run, runScript, SetupError } from "./emscripten.js";
 import { setup } from "./setup.js";
 
@@ -41,13 +42,20 @@ function filesIn(folder, pattern) {
 const cppFiles = () =>
   ["src", "bindings", "tests/cpp"].flatMap((folder) => filesIn(folder, /\.(cc|h)$/));
 
-/** @param {string[]} folders */
-const nodeTests = (folders) =>
-  execute(process.execPath, [
-    "--test",
-    "--test-reporter=spec",
-    ...folders.flatMap((folder) => filesIn(folder, /\.test\.js$/)),
-  ]);
+/**
+ * @param {string[]} folders
+ * @param {Record<string, string>} [env]
+ */
+const nodeTests = (folders, env) =>
+  execute(
+    process.execPath,
+    [
+      "--test",
+      "--test-reporter=spec",
+      ...folders.flatMap((folder) => filesIn(folder, /\.test\.js$/)),
+    ],
+    env,
+  );
 
 /** @type {Step[]} */
 const STEPS = [
@@ -110,6 +118,15 @@ const STEPS = [
     name: "browser",
     what: "real browsers and the page",
     action: () => nodeTests(["tests/browser", "tests/web"]),
+  },
+  {
+    name: "webgpu",
+    what: "WebGPU, in Node with Dawn",
+    action: async () => {
+      // Dawn: 132 MB.
+      await installPeers("tests/webgpu");
+      await nodeTests(["tests/webgpu"], environment());
+    },
   },
   {
     name: "model",

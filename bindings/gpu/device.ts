@@ -7,6 +7,7 @@ import {
   type GPUDeviceLike,
   USAGE,
 } from "./device_like.js";
+import type { Subgroups } from "./form.js";
 import type { Dispatch } from "./schedule.js";
 import { describeMessage, keyOf, type Program, textOf } from "./shaders.js";
 
@@ -53,7 +54,13 @@ export class Device {
   /** Rejects when the device is lost. */
   readonly #loss: Promise<never>;
 
+  readonly subgroups: Subgroups | undefined;
+
   constructor(readonly gpu: GPUDeviceLike) {
+    const { subgroupMinSize: least, subgroupMaxSize: most } = gpu.adapterInfo ?? {};
+    // Sizes from 1 to 256 that divide a workgroup; what is not told cannot be planned for.
+    const known = least !== undefined && most !== undefined && least >= 1 && most <= 128;
+    this.subgroups = known && gpu.features.has("subgroups") ? { least, most } : undefined;
     this.#loss = gpu.lost.then(({ reason, message }) => {
       const why = reason === undefined ? "" : ` (${reason})`;
       this.lost ??= `the GPU device was lost${why}: ${message}`;

@@ -50,6 +50,12 @@ export interface GPULimitsLike {
 
 /** A GPUDevice. */
 export interface GPUDeviceLike {
+  readonly adapterInfo?:
+    | {
+        readonly subgroupMinSize?: number | undefined;
+        readonly subgroupMaxSize?: number | undefined;
+      }
+    | undefined;
   readonly features: { has(name: string): boolean };
   readonly limits: GPULimitsLike;
   readonly lost: Promise<{ readonly reason?: string | undefined; readonly message: string }>;

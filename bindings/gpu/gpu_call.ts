@@ -62,9 +62,15 @@ export function newTensor(device: Device, dims: Dims, dtype: GpuDType): GpuTenso
   return new GpuTensor(device.buffer(bytes, usage), dims, dtype);
 }
 
-/** Runs an operation; the functions' types stand in webgpu.ts. */
-// biome-ignore lint/suspicious/noExplicitAny: it is all of them
-export function callOnGpu(device: Device, op: Op, x: unknown, given: unknown, second?: unknown): any {
+// The functions' types stand in webgpu.ts.
+export function callOnGpu(
+  device: Device,
+  op: Op,
+  x: unknown,
+  given: unknown,
+  second?: unknown,
+  // biome-ignore lint/suspicious/noExplicitAny: it is all of them
+): any {
   device.requireLive(op.name);
   const input = readGpuOperand(op.name, "x", x);
   const residual = op.inputs.length > 1 ? readGpuOperand(op.name, "residual", second) : undefined;
@@ -81,7 +87,7 @@ export function callOnGpu(device: Device, op: Op, x: unknown, given: unknown, se
     const { at, upload } = made;
     try {
       if (d.x.size !== 0) {
-        const schedule = new Schedule(op.name, device.gpu.limits, (name, bytes) =>
+        const schedule = new Schedule(op.name, device.gpu.limits, device.subgroups, (name, bytes) =>
           device.scratch(name, bytes),
         );
         schedule.forward(d, at);
@@ -100,7 +106,12 @@ export function callOnGpu(device: Device, op: Op, x: unknown, given: unknown, se
 
 function requireOnGpu(op: Op, name: string, operand: Operand | undefined): void {
   if (operand !== undefined && operand.kind !== "gpu") {
-    throw wrongType(op.name, name, "a tensor on the GPU, to be updated in place", "values in memory");
+    throw wrongType(
+      op.name,
+      name,
+      "a tensor on the GPU, to be updated in place",
+      "values in memory",
+    );
   }
 }
 

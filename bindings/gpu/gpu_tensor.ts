@@ -67,7 +67,7 @@ export class GpuTensor {
   }
 }
 
-// biome-ignore lint/correctness/noUnusedVariables: the static block defines it where the engine knows the symbol
+// The static block defines it where the engine knows the symbol.
 export interface GpuTensor extends WithDispose {}
 
 /** An operand in a GPU buffer; `address` is its offset in bytes. */
@@ -100,7 +100,8 @@ export class GpuOperand extends Operand {
   }
 }
 
-const EXPECTED = "a tensor on the GPU: one of gpu.tensor(), { buffer, offset, shape, dtype }, or onnxruntime's";
+const EXPECTED =
+  "a tensor on the GPU: one of gpu.tensor(), { buffer, offset, shape, dtype }, or onnxruntime's";
 
 /** Reads a tensor on the GPU. */
 export function readGpuOperand(where: string, name: string, value: unknown): GpuOperand {
@@ -113,7 +114,17 @@ function tryGpuOperand(where: string, name: string, value: unknown): GpuOperand 
   if (typeof value !== "object" || value === null) return undefined;
   if ("buffer" in value && !ArrayBuffer.isView(value)) {
     const { buffer, offset, shape, dtype } = value as GpuTensorLike;
-    return makeOperand(where, name, value, buffer, offset ?? 0, shape, dtype ?? "float32", "shape", "dtype");
+    return makeOperand(
+      where,
+      name,
+      value,
+      buffer,
+      offset ?? 0,
+      shape,
+      dtype ?? "float32",
+      "shape",
+      "dtype",
+    );
   }
   if ("location" in value && value.location !== "gpu-buffer") return undefined;
   if ("gpuBuffer" in value) {
@@ -153,7 +164,12 @@ function makeOperand(
 export function readGpuDType(where: string, name: string, value: unknown): GpuDType {
   const dtype: DType = readDType(where, name, value);
   if (dtype !== "float64") return dtype;
-  throw wrongType(where, name, '"float32", "float16" or "bfloat16": a GPU has no float64', '"float64"');
+  throw wrongType(
+    where,
+    name,
+    '"float32", "float16" or "bfloat16": a GPU has no float64',
+    '"float64"',
+  );
 }
 
 /** Reads a number, a tensor on the GPU or in memory, or null for none. */
@@ -164,10 +180,16 @@ export function readGpuParameter(
 ): Operand | number | undefined {
   if (value === null) return undefined;
   if (typeof value === "number") return value;
-  return tryGpuOperand(where, name, value) ?? readOperand(where, name, value, `null, a number, ${EXPECTED}, or values`);
+  return (
+    tryGpuOperand(where, name, value) ??
+    readOperand(where, name, value, `null, a number, ${EXPECTED}, or values`)
+  );
 }
 
 export function readGpuTensor(where: string, name: string, value: unknown): Operand | undefined {
   if (value === null) return undefined;
-  return tryGpuOperand(where, name, value) ?? readOperand(where, name, value, `null, ${EXPECTED}, or values`);
+  return (
+    tryGpuOperand(where, name, value) ??
+    readOperand(where, name, value, `null, ${EXPECTED}, or values`)
+  );
 }

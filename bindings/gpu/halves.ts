@@ -11,7 +11,10 @@ const words = new Uint32Array(float64.buffer);
 // Adding and subtracting it rounds to an integer.
 const ROUNDER = 1.5 * 2 ** 52;
 
-function bitsOf(value: number, { fraction, least, most }: (typeof FORMATS)["float16" | "bfloat16"]) {
+function bitsOf(
+  value: number,
+  { fraction, least, most }: (typeof FORMATS)["float16" | "bfloat16"],
+) {
   const infinity = (2 ** (15 - fraction) - 1) << fraction;
   if (Number.isNaN(value)) return infinity | (1 << (fraction - 1));
   float64[0] = value;

@@ -4,6 +4,7 @@ import type { Descriptor, Placed, View } from "../descriptor.js";
 import { wrongValue } from "../errors.js";
 import type { ParameterName } from "../parameters.js";
 import type { GPUBufferLike, GPULimitsLike } from "./device_like.js";
+import { formOf, mergeFormOf, type Subgroups, THREADS } from "./form.js";
 import type { GpuDType } from "./gpu_tensor.js";
 import { type Access, bindingType, type Program, type StoredType } from "./shaders.js";
 import { type Axis, type Box, reachIn, slabsOf } from "./slabs.js";
@@ -34,10 +35,6 @@ export interface Operands {
 }
 
 const BYTES = { float32: 4, float16: 2, bfloat16: 2, record: 32 } as const;
-const THREADS = 256;
-// Values that each lane holds.
-const HELD = 16;
-const ACTIVATIONS = ["none", "relu", "silu", "gelu", "gelu_tanh", "sigmoid", "tanh"];
 
 /** An operand of a kernel: what it does there, and how it advances along the view. */
 interface Use {
@@ -50,6 +47,8 @@ interface Use {
   /** Of a parameter, its place among them. */
   readonly slot?: number;
   readonly written?: boolean;
+  /** Elements beyond the one of an index that belong to it too. */
+  readonly tail?: number;
 }
 
 interface Kernel {
@@ -79,7 +78,6 @@ interface Kernel {
 }
 
 const product = (sizes: readonly number[]) => sizes.reduce((a, b) => a * b, 1);
-const ceilPowerOfTwo = (n: number) => 2 ** Math.ceil(Math.log2(Math.max(1, n)));
 
 /** Strides of what lies densely in the order of a view; of runs those along kept dimensions alone. */
 function denseStrides(view: readonly Axis[], of: (axis: Axis) => boolean = () => true): number[] {
@@ -113,6 +111,7 @@ export class Schedule {
   constructor(
     where: string,
     limits: GPULimitsLike,
+    readonly subgroups: Subgroups | undefined,
     /** Memory between the dispatches of one call. */
     scratch: (name: string, bytes: number) => GPUBufferLike,
   ) {
@@ -151,8 +150,8 @@ export class Schedule {
     const contiguous =
       !columns && view.slice(view.length - reduced.length).every((axis) => axis.reduced);
     const canQuads = contiguous && view.at(-1)!.size % 4 === 0;
-    const lanes = lanesFor(view, count, columns);
-    if (count > HELD * lanes) return false;
+    const { reduce, values, lanes, piece } = formOf(view, count, d.runs, this.subgroups);
+    if (piece < count) return false;
     const strides = denseStrides(view);
     const uses: Use[] = [
       { name: "x", memory: x, strides, role: "x", base: "x" },
@@ -162,36 +161,48 @@ export class Schedule {
     ];
     // Words that two runs share have to be written by one lane.
     if (x.dtype !== "float32" && !(canQuads && this.#areAligned(uses))) return false;
-    return this.#emit({
-      kernel: "runs_kernel",
-      view,
-      x: strides,
-      runs: denseStrides(view, (axis) => !axis.reduced),
-      uses,
-      constants,
-      numbers: affineNumbers(d),
-      absent: [...absentAffine(d), ...absentStatistics(at)],
-      cuts: view.findIndex((axis) => axis.reduced),
-      byRuns: true,
-      canQuads: () => canQuads,
-      make: (box, quads) => {
-        const runs = runsIn(view, box);
-        const form = quads ? "quads" : "elements";
-        return {
-          parts: ["moments", "reduce", `tile_${form}`, "tile_moments", "record", "affine", `finish_${form}`],
-          overrides: {
-            ...momentOverrides(d),
-            ...recordOverrides(d),
-            ...affineOverrides(d),
-          },
-          workgroups: Math.ceil(runs / (THREADS / lanes)),
-          fill: (uniform) => {
-            uniform.set("runs", runs).set("count", count);
-            uniform.set("lanes", lanes).set("columns", +columns);
-          },
-        };
+    return this.#emit(
+      {
+        kernel: "runs_kernel",
+        view,
+        x: strides,
+        runs: denseStrides(view, (axis) => !axis.reduced),
+        uses,
+        constants,
+        numbers: affineNumbers(d),
+        absent: [...absentAffine(d), ...absentStatistics(at)],
+        cuts: view.findIndex((axis) => axis.reduced),
+        byRuns: true,
+        canQuads: () => canQuads,
+        make: (box, quads) => {
+          const runs = runsIn(view, box);
+          const form = quads ? "quads" : "elements";
+          return {
+            parts: [
+              "moments",
+              reduce,
+              `tile_${form}`,
+              values,
+              "tile_moments",
+              "record",
+              ...affineParts(d),
+              `finish_${form}`,
+            ],
+            overrides: {
+              ...momentOverrides(d),
+              ...recordOverrides(d),
+              ...affineOverrides(d),
+            },
+            workgroups: Math.ceil(runs / (THREADS / lanes)),
+            fill: (uniform) => {
+              uniform.set("runs", runs).set("count", count);
+              uniform.set("lanes", lanes).set("piece", piece);
+            },
+          };
+        },
       },
-    }, false);
+      false,
+    );
   }
 
   /** The moments of all runs as records. */
@@ -204,67 +215,84 @@ export class Schedule {
     const contiguous =
       !columns && view.slice(view.length - reduced.length).every((axis) => axis.reduced);
     const count = product(reduced.map(({ size }) => size));
-    const lanes = lanesFor(view, count, columns);
+    const { reduce, values, lanes, piece } = formOf(view, count, d.runs, this.subgroups);
     const records = this.#records("records", d.runs);
     const xUse: Use = { name: "x", memory: x, strides, role: "x", base: "x" };
     const countIn = (box: Box) => product(box.size.filter((_, i) => view[i]!.reduced));
-    const chunksIn = (box: Box) => Math.ceil(countIn(box) / (HELD * lanes));
-    const boxes = this.#slabs(view, [
-      xUse,
-      { name: "records", memory: records, strides: runs, role: "record", base: "firstRun" },
-    ]);
-    // Boxes that cut runs have pieces each, which stand one after the other; how runs are cut is the same for all.
-    const begins = new Map<string, number>();
-    let allChunks = 0;
-    for (const box of boxes) {
-      const key = reducedKey(view, box);
-      if (begins.has(key)) continue;
-      begins.set(key, allChunks);
-      allChunks += chunksIn(box);
+    const chunksIn = (box: Box) => Math.ceil(countIn(box) / piece);
+    const recordUse = (memory: Memory, chunks: number): Use => ({
+      name: "records",
+      memory,
+      strides: runs.map((stride) => stride * chunks),
+      tail: chunks - 1,
+      role: "record",
+      base: "firstRun",
+      written: true,
+    });
+    // Boxes that cut runs have pieces each, which stand one after the other; how runs are cut is the same for all. More boxes
+    // can mean more pieces, and more pieces more boxes.
+    let boxes: readonly Box[] = [];
+    let begins = new Map<string, number>();
+    let allChunks = Math.ceil(count / piece);
+    for (let before = 0; before !== allChunks; ) {
+      before = allChunks;
+      boxes = this.#slabs(view, [xUse, recordUse(records, before)])!;
+      begins = new Map();
+      allChunks = 0;
+      for (const box of boxes) {
+        const key = reducedKey(view, box);
+        if (begins.has(key)) continue;
+        begins.set(key, allChunks);
+        allChunks += chunksIn(box);
+      }
     }
     const whole = allChunks === 1;
     const pieces = whole ? records : this.#records("pieces", d.runs * allChunks);
     const target: Use = whole
-      ? { name: "records", memory: records, strides: runs, role: "record", base: "firstRun", written: true }
-      : {
-          name: "records",
-          memory: pieces,
-          strides: runs.map((stride) => stride * allChunks),
-          role: "record",
-          base: "firstChunk",
-          written: true,
-        };
+      ? recordUse(records, 1)
+      : { ...recordUse(pieces, allChunks), base: "firstChunk" };
     for (const box of boxes) {
       const firstChunk = begins.get(reducedKey(view, box))!;
-      this.#emit({
-        kernel: "moments_kernel",
-        view,
-        x: strides,
-        runs,
-        uses: [xUse, target, ...(whole ? statisticUses(d, at, runs) : [])],
-        constants,
-        absent: whole ? absentStatistics(at) : ["mean", "rstd"],
-        byRuns: true,
-        canQuads: (part) => contiguous && countIn(part) % 4 === 0,
-        make: (part, quads) => {
-          const runsHere = runsIn(view, part);
-          const chunks = chunksIn(part);
-          return {
-            parts: ["moments", "reduce", quads ? "tile_quads" : "tile_elements", "tile_moments", "record"],
-            overrides: {
-              ...momentOverrides(d),
-              ...(whole ? recordOverrides(d) : {}),
-              whole: +whole,
-            },
-            workgroups: Math.ceil(runsHere / (THREADS / lanes)) * chunks,
-            fill: (uniform) => {
-              uniform.set("runs", runsHere).set("count", countIn(part)).set("chunks", chunks);
-              uniform.set("allChunks", allChunks).set("lanes", lanes).set("columns", +columns);
-              if (!whole) uniform.words[4]! += firstChunk;
-            },
-          };
+      this.#emit(
+        {
+          kernel: "moments_kernel",
+          view,
+          x: strides,
+          runs,
+          uses: [xUse, target, ...(whole ? statisticUses(d, at, runs) : [])],
+          constants,
+          absent: whole ? absentStatistics(at) : ["mean", "rstd"],
+          byRuns: true,
+          canQuads: (part) => contiguous && countIn(part) % 4 === 0,
+          make: (part, quads) => {
+            const runsHere = runsIn(view, part);
+            const chunks = chunksIn(part);
+            return {
+              parts: [
+                "moments",
+                reduce,
+                quads ? "tile_quads" : "tile_elements",
+                values,
+                "tile_moments",
+                "record",
+              ],
+              overrides: {
+                ...momentOverrides(d),
+                ...(whole ? recordOverrides(d) : {}),
+                whole: +whole,
+              },
+              workgroups: Math.ceil(runsHere / (THREADS / lanes)) * chunks,
+              fill: (uniform) => {
+                uniform.set("runs", runsHere).set("count", countIn(part)).set("chunks", chunks);
+                uniform.set("allChunks", allChunks).set("lanes", lanes).set("piece", piece);
+                if (!whole) uniform.words[4]! += firstChunk;
+              },
+            };
+          },
         },
-      }, true, [box], whole ? 0 : allChunks);
+        true,
+        [box],
+      );
     }
     if (!whole) this.#merge(d, at, pieces, records, allChunks, constants);
     return records;
@@ -279,15 +307,29 @@ export class Schedule {
     constants: Uniform,
   ): void {
     const view: Axis[] = [{ size: d.runs, reduced: false }];
-    const lanes = Math.min(THREADS, ceilPowerOfTwo(allChunks / 4));
+    const { reduce, lanes } = mergeFormOf(allChunks, this.subgroups);
     this.#emit({
       kernel: "merge_kernel",
       view,
       x: [0],
       runs: [1],
       uses: [
-        { name: "pieces", memory: pieces, strides: [allChunks], role: "record", base: "firstChunk" },
-        { name: "records", memory: records, strides: [1], role: "record", base: "firstRun", written: true },
+        {
+          name: "pieces",
+          memory: pieces,
+          strides: [allChunks],
+          tail: allChunks - 1,
+          role: "record",
+          base: "firstChunk",
+        },
+        {
+          name: "records",
+          memory: records,
+          strides: [1],
+          role: "record",
+          base: "firstRun",
+          written: true,
+        },
         ...statisticUses(d, at, [1]),
       ],
       constants,
@@ -295,12 +337,13 @@ export class Schedule {
       byRuns: false,
       canQuads: () => false,
       make: (box) => ({
-        parts: ["moments", "reduce", "record"],
+        parts: ["moments", reduce, "record"],
         overrides: { ...momentOverrides(d), ...recordOverrides(d) },
         workgroups: Math.ceil(box.size[0]! / (THREADS / lanes)),
-        fill: (uniform) => uniform.set("runs", box.size[0]!).set("allChunks", allChunks).set("lanes", lanes),
+        fill: (uniform) =>
+          uniform.set("runs", box.size[0]!).set("allChunks", allChunks).set("lanes", lanes),
       }),
-    }, true, undefined, allChunks);
+    });
   }
 
   /** Records of runs whose statistics are given. */
@@ -313,7 +356,14 @@ export class Schedule {
       runs: [1],
       uses: [
         ...runningUses(at, "vector"),
-        { name: "records", memory: records, strides: [1], role: "record", base: "firstRun", written: true },
+        {
+          name: "records",
+          memory: records,
+          strides: [1],
+          role: "record",
+          base: "firstRun",
+          written: true,
+        },
         ...statisticUses(d, at, [1]),
       ],
       constants,
@@ -341,7 +391,10 @@ export class Schedule {
         view: [{ size: d.runs, reduced: false }],
         x: [0],
         runs: [1],
-        uses: [use, { name: "records", memory: records, strides: [1], role: "record", base: "firstRun" }],
+        uses: [
+          use,
+          { name: "records", memory: records, strides: [1], role: "record", base: "firstRun" },
+        ],
         constants,
         cuts: 0,
         byRuns: false,
@@ -357,13 +410,7 @@ export class Schedule {
   }
 
   /** Normalizes all elements by the records of their runs. */
-  #normalize(
-    d: Descriptor,
-    at: Operands,
-    x: Memory,
-    records: Memory,
-    constants: Uniform,
-  ): void {
+  #normalize(d: Descriptor, at: Operands, x: Memory, records: Memory, constants: Uniform): void {
     const { view } = d;
     const strides = denseStrides(view);
     const runs = denseStrides(view, (axis) => !axis.reduced);
@@ -384,7 +431,7 @@ export class Schedule {
         items(
           box,
           quads,
-          ["moments", "affine"],
+          ["moments", ...affineParts(d)],
           { ...affineOverrides(d), one_run: +(quads && last.reduced) },
           at.y,
         ),
@@ -429,7 +476,11 @@ export class Schedule {
     // A value is read again for its neighbours: in place it would be gone.
     const inPlace = at.x.buffer === at.y.buffer;
     const target: Memory = inPlace
-      ? { buffer: this.#scratch("response", product(view.map((axis) => axis.size)) * 4), offset: 0, dtype: at.y.dtype }
+      ? {
+          buffer: this.#scratch("response", product(view.map((axis) => axis.size)) * 4),
+          offset: 0,
+          dtype: at.y.dtype,
+        }
       : at.y;
     const constants = new Uniform(undefined, []);
     const high = Math.fround(Math.round(-beta * 2048) / 2048);
@@ -437,7 +488,9 @@ export class Schedule {
     constants.setFloat("window", high, 2).setFloat("window", -beta - high, 3);
     const channels = view[1]!.size;
     const below = Math.floor((size - 1) / 2);
-    constants.set("below", Math.min(below, channels)).set("above", Math.min(size - 1 - below, channels));
+    constants
+      .set("below", Math.min(below, channels))
+      .set("above", Math.min(size - 1 - below, channels));
     constants.set("channels", channels).set("inner", view[2]!.size);
     this.#emit({
       ...elementwise(view),
@@ -476,13 +529,19 @@ export class Schedule {
     return { buffer: this.#scratch(name, count * BYTES.record), offset: 0, dtype: "record" };
   }
 
-  #slabs(view: readonly Axis[], uses: readonly Use[], cuts = view.length): Box[] {
+  #slabs(
+    view: readonly Axis[],
+    uses: readonly Use[],
+    cuts = view.length,
+    must = true,
+  ): Box[] | undefined {
     // Bindings begin at multiples of the alignment.
-    const most = this.#limits.maxStorageBufferBindingSize - this.#limits.minStorageBufferOffsetAlignment;
+    const most =
+      this.#limits.maxStorageBufferBindingSize - this.#limits.minStorageBufferOffsetAlignment;
     const outer = view.slice(0, cuts);
     const inner = view.slice(cuts).map(({ size }) => size);
-    const reaches = uses.map(({ memory, strides }) => {
-      let tail = 0;
+    const reaches = uses.map(({ memory, strides, tail: own = 0 }) => {
+      let tail = own;
       for (const [i, size] of inner.entries()) tail += (size - 1) * strides[cuts + i]!;
       return { bytes: BYTES[memory.dtype], strides: strides.slice(0, cuts), tail };
     });
@@ -493,9 +552,8 @@ export class Schedule {
         size: [...size, ...inner],
       }));
     }
-    const need = Math.max(
-      ...reaches.map((reach) => reach.bytes * (1 + reach.tail)),
-    );
+    if (!must) return undefined;
+    const need = Math.max(...reaches.map((reach) => reach.bytes * (1 + reach.tail)));
     throw wrongValue(
       this.#where,
       "x",
@@ -505,14 +563,16 @@ export class Schedule {
   }
 
   #areAligned(uses: readonly Use[]): boolean {
-    return uses.every(
-      ({ role, memory }) =>
-        (role !== "x" && role !== "y") || memory.offset % (4 * BYTES[memory.dtype]) === 0,
-    ) && !sharesWithWritten(uses);
+    return (
+      uses.every(
+        ({ role, memory }) =>
+          (role !== "x" && role !== "y") || memory.offset % (4 * BYTES[memory.dtype]) === 0,
+      ) && !sharesWithWritten(uses)
+    );
   }
 
   /** Adds the dispatches of a kernel: one for each box that bindings can hold. */
-  #emit(kernel: Kernel, must = true, boxes?: readonly Box[], chunks = 0): boolean {
+  #emit(kernel: Kernel, must = true, given?: readonly Box[]): boolean {
     const { view, uses } = kernel;
     if (view.length > MOST_DIMS) {
       throw wrongValue(
@@ -523,7 +583,9 @@ export class Schedule {
       );
     }
     const { maxStorageBuffersPerShaderStage: most } = this.#limits;
-    for (const box of boxes ?? this.#slabs(view, uses, kernel.cuts)) {
+    const boxes = given ?? this.#slabs(view, uses, kernel.cuts, must);
+    if (boxes === undefined) return false;
+    for (const box of boxes) {
       const x = uses.filter(({ role }) => role === "x" || role === "y");
       const quads =
         kernel.canQuads(box) &&
@@ -534,7 +596,7 @@ export class Schedule {
           return (memory.offset / bytes + first) % 4 === 0;
         });
       const made = kernel.make(box, quads);
-      const { bindings, accesses, types, bases } = this.#bind(kernel, box, quads, chunks);
+      const { bindings, accesses, types, bases } = this.#bind(kernel, box, quads);
       if (bindings.length > most) {
         if (!must) return false;
         throw wrongValue(
@@ -585,7 +647,7 @@ export class Schedule {
   }
 
   /** The bindings of a box. Operands that share a buffer which is written stand in one: two would alias. */
-  #bind(kernel: Kernel, box: Box, quads: boolean, chunks: number) {
+  #bind(kernel: Kernel, box: Box, quads: boolean) {
     const align = this.#limits.minStorageBufferOffsetAlignment;
     const groups: { buffer: GPUBufferLike; uses: Use[]; written: boolean }[] = [];
     for (const use of kernel.uses) {
@@ -604,11 +666,15 @@ export class Schedule {
     const bases: { use: Use; base: number }[] = [];
     for (const [binding, { buffer, uses, written }] of groups.entries()) {
       const ends = uses.map((use) => {
-        const { memory, strides, role } = use;
+        const { memory, strides, tail = 0 } = use;
         const bytes = BYTES[memory.dtype];
-        const tail = role === "record" && use.base === "firstChunk" ? chunks - 1 : 0;
         const [first, last] = reachIn({ bytes, strides, tail }, box);
-        return { use, bytes, begin: memory.offset + first * bytes, end: memory.offset + last * bytes };
+        return {
+          use,
+          bytes,
+          begin: memory.offset + first * bytes,
+          end: memory.offset + last * bytes,
+        };
       });
       const begin = Math.min(...ends.map((each) => each.begin));
       const offset = begin - (begin % align);
@@ -732,18 +798,6 @@ function items(
   };
 }
 
-function lanesFor(view: readonly Axis[], count: number, columns: boolean): number {
-  if (!columns) {
-    const least = Math.min(8, ceilPowerOfTwo(count / 4));
-    return Math.min(THREADS, Math.max(least, ceilPowerOfTwo(count / HELD)));
-  }
-  const width = Math.min(32, ceilPowerOfTwo(view.at(-1)!.size));
-  const lanes = THREADS / width;
-  // A little more than they hold is still better read once.
-  if (count > HELD * lanes && count <= HELD * 32) return 32;
-  return Math.min(lanes, ceilPowerOfTwo(count));
-}
-
 function runsIn(view: readonly Axis[], box: Box): number {
   return product(box.size.filter((_, i) => !view[i]!.reduced));
 }
@@ -791,12 +845,17 @@ function absentStatistics(at: Operands): string[] {
 
 function affineNumbers(d: Descriptor): Record<string, number> {
   const numbers: Record<string, number> = {};
-  for (const [slot, name] of AFFINE.entries()) if (typeof d[name] === "number") numbers[name] = slot;
+  for (const [slot, name] of AFFINE.entries())
+    if (typeof d[name] === "number") numbers[name] = slot;
   return numbers;
 }
 
 function absentAffine(d: Descriptor): string[] {
   return AFFINE.filter((name) => d[name] === undefined);
+}
+
+function affineParts({ activation }: Descriptor): string[] {
+  return [`activation_${activation ?? "none"}`, "affine"];
 }
 
 function affineOverrides(d: Descriptor): Record<string, number> {
@@ -806,7 +865,6 @@ function affineOverrides(d: Descriptor): Record<string, number> {
     has_bias: +(d.bias !== undefined),
     has_scale: +(d.scale !== undefined),
     has_shift: +(d.shift !== undefined),
-    activation: ACTIVATIONS.indexOf(d.activation ?? "none"),
   };
 }
 

@@ -46,10 +46,19 @@ export function bindingType(dtype: StoredType, quads: boolean): string {
 const bytesName = (dtype: StoredType) => (dtype === "float32" ? "32" : "16");
 
 /** The text of a module. */
-export function textOf({ kernel, parts, dtype, accesses, numbers, absent, bindings }: Program): string {
+export function textOf({
+  kernel,
+  parts,
+  dtype,
+  accesses,
+  numbers,
+  absent,
+  bindings,
+}: Program): string {
   const halves = new Set(accesses.map((access) => access.dtype).concat(dtype));
   const texts = [wgsl.dims!, wgsl.indices!];
-  for (const half of ["float16", "bfloat16"] as const) if (halves.has(half)) texts.push(wgsl[half]!);
+  for (const half of ["float16", "bfloat16"] as const)
+    if (halves.has(half)) texts.push(wgsl[half]!);
   texts.push(dtype === "float32" ? wgsl.float32! : wgsl.rounded_16!.replaceAll("DTYPE", dtype));
   for (const [i, { written, type }] of bindings.entries()) {
     const mode = written ? "read_write" : "read";
@@ -72,18 +81,20 @@ export function textOf({ kernel, parts, dtype, accesses, numbers, absent, bindin
     }
   }
   for (const [name, index] of Object.entries(numbers)) {
-    texts.push(
-      wgsl.parameter_number!.replaceAll("OPERAND", name).replaceAll("NUMBER", `${index}`),
-    );
+    texts.push(wgsl.parameter_number!.replaceAll("OPERAND", name).replaceAll("NUMBER", `${index}`));
   }
   for (const name of absent) {
     const text = name === "mean" || name === "rstd" ? wgsl.no_statistic : wgsl.parameter_none;
     texts.push(text!.replaceAll("OPERAND", name));
   }
-  for (const part of [...parts, kernel]) texts.push(wgsl[part]!);
+  const subgroups = parts.includes("reduce_subgroups");
+  if (subgroups) texts.unshift(wgsl.enable_subgroups!);
+  const entry = subgroups ? "entry_subgroups" : "entry";
+  for (const part of [...parts, kernel, entry]) texts.push(wgsl[part]!);
   let text = texts.join("\n");
   for (const access of accesses) {
-    if (access.dtype === "record") text = text.replaceAll(new RegExp(`\\b${access.name}\\[`, "g"), `buffer_${access.binding}[`);
+    if (access.dtype === "record")
+      text = text.replaceAll(new RegExp(`\\b${access.name}\\[`, "g"), `buffer_${access.binding}[`);
   }
   return text;
 }

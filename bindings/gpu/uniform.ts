@@ -25,7 +25,7 @@ const FIELDS = {
   inner: 35,
   firstStatistic: 36,
   lanes: 37,
-  columns: 38,
+  piece: 38,
 } as const;
 
 const FLOATS = {

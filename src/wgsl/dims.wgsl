@@ -37,7 +37,7 @@ struct Dims {
   inner: u32,
   first_statistic: u32,  // where mean and rstd begin
   lanes: u32,    // of a run
-  columns: u32,  // 1: neighbouring lanes are of neighbouring runs
+  piece: u32,    // values of a piece of a run
   padding: u32,
   dim: array<Dim, 32>,
 }

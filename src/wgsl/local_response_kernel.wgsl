@@ -18,13 +18,8 @@ fn exp2_near_0(t: f32) -> f32 {
   return e * e;
 }
 
-@compute @workgroup_size(256)
-fn main(
-  @builtin(workgroup_id) workgroup: vec3u,
-  @builtin(num_workgroups) workgroups: vec3u,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let number = (workgroup.x + workgroup.y * workgroups.x) * 256u + lane;
+fn work(group: u32, lane: u32) {
+  let number = group * 256u + lane;
   if (number >= item_count()) {
     return;
   }
@@ -53,7 +48,7 @@ fn response(index: u32) -> f32 {
   let scale = power_of_two(select(0, -exponent, far));
   var sum = 0.0;
   for (var i = 0u; i <= before + after; i++) {
-    let v = x_at(first + i * dims.inner) * scale;
+    let v = scaled(vec4f(x_at(first + i * dims.inner)), scale).x;
     sum = fma(v, v, sum);
   }
   let base = fma(dims.window.x, sum, dims.window.y * scale * scale);
@@ -75,5 +70,7 @@ fn response(index: u32) -> f32 {
   let total = i32(clamp(nearest + carried, -400.0, 400.0));
   let first_part = clamp(total, -126, 127);
   let second_part = clamp(total - first_part, -126, 127);
-  return v * exp2_near_0(rest - carried) * power_of_two(first_part) * power_of_two(second_part);
+  // In this order: the largest values times a number above 1 would overflow.
+  let raised = opaque(vec4f(v * power_of_two(first_part))).x * power_of_two(second_part);
+  return opaque(vec4f(raised)).x * exp2_near_0(rest - carried);
 }

@@ -6,20 +6,14 @@ fn in_scale(piece: vec4f, exponent: i32) -> vec3f {
   return vec3f(piece.xy * factor, piece.z * select(factor * factor, factor, magnitudes));
 }
 
-@compute @workgroup_size(256)
-fn main(
-  @builtin(workgroup_id) workgroup: vec3u,
-  @builtin(num_workgroups) workgroups: vec3u,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let group = workgroup.x + workgroup.y * workgroups.x;
+fn work(group: u32, lane: u32) {
   let run = group * width() + run_of(lane);
   let turn = turn_of(lane);
   let begin = dims.first_chunk + min(run, dims.runs - 1u) * dims.all_chunks;
   let inverse = reciprocal(dims.size);
 
   var top = 0u;
-  for (var i = turn; i < dims.all_chunks; i += dims.lanes) {
+  for (var i = turn; i < dims.all_chunks; i += lane_count()) {
     top = max(top, bitcast<u32>(pieces[2u * (begin + i) + 1u].y));
   }
   let all_tops = reduce(lane, 0.0, 0.0, top).top;
@@ -27,22 +21,19 @@ fn main(
   let exponent = exponent_of(scale);
 
   var sum = 0.0;
-  for (var i = turn; i < dims.all_chunks; i += dims.lanes) {
+  for (var i = turn; i < dims.all_chunks; i += lane_count()) {
     let piece = in_scale(pieces[2u * (begin + i)], exponent);
     sum += (piece.x + piece.y) * (pieces[2u * (begin + i) + 1u].x * inverse);
   }
   var m = Moments(reduce(lane, sum, 0.0, 0u).sum, 0.0, 0.0, scale, all_tops);
   // As the values of a tile: once more where that mean is not near the one about it.
   for (var pass_number = 0u; ; pass_number++) {
-    if (lane == 0u) {
-      again = 0u;
-    }
     // Sums of 16 pieces by themselves: one long chain of additions would add up its errors.
     var sums = vec2f();
-    for (var i = turn; i < dims.all_chunks; i += 16u * dims.lanes) {
+    for (var i = turn; i < dims.all_chunks; i += 16u * lane_count()) {
       var part = vec2f();
-      for (var k = 0u; k < 16u && i + k * dims.lanes < dims.all_chunks; k++) {
-        let at = 2u * (begin + i + k * dims.lanes);
+      for (var k = 0u; k < 16u && i + k * lane_count() < dims.all_chunks; k++) {
+        let at = 2u * (begin + i + k * lane_count());
         let piece = in_scale(pieces[at], exponent);
         let count = pieces[at + 1u].x;
         let deviation = opaque(vec4f(piece.x - m.shift)).x + piece.y;
@@ -55,13 +46,10 @@ fn main(
     m.rest = totals.sum * inverse;
     let variance = max(0.0, totals.power * inverse - m.rest * m.rest);
     let go_on = centered && pass_number < 3u && !is_near(m.rest, variance) && all_tops < 0x7f800000u;
-    if (go_on) {
-      again = 1u;
-      m.shift += m.rest;
-    }
-    if (workgroupUniformLoad(&again) == 0u) {
+    if (!any_wants(go_on)) {
       break;
     }
+    m.shift += select(0.0, m.rest, go_on);
   }
   if (centered) {
     m.power = max(0.0, m.power - m.rest * m.rest * dims.size);

@@ -13,9 +13,6 @@ struct Moments {
 override centered: bool = true;
 override magnitudes: bool = false;
 
-// Whether a run of the workgroup needs another pass.
-var<workgroup> again: u32;
-
 // 1 / a within an ulp or so. Of powers of two and what lies between them, not near overflow.
 fn reciprocal(a: f32) -> f32 {
   let r = 1.0 / a;

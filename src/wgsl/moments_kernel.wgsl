@@ -1,20 +1,14 @@
-// Moments of runs in pieces that a workgroup holds, 256 / lanes of them at a time. A run in one piece is finished here, of
+// Moments of runs in pieces of dims.piece values. A run in one piece is finished here, of
 // others the pieces are left to merge_kernel.wgsl: for each two vectors, its moments, and how many values it has.
 override whole: bool = true;
 
-@compute @workgroup_size(256)
-fn main(
-  @builtin(workgroup_id) workgroup: vec3u,
-  @builtin(num_workgroups) workgroups: vec3u,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let group = workgroup.x + workgroup.y * workgroups.x;
+fn work(group: u32, lane: u32) {
   let chunk = group % dims.chunks;
   let run = group / dims.chunks * width() + run_of(lane);
   let turn = turn_of(lane);
   let place = place_along(min(run, dims.runs - 1u), 0u, dims.kept);
-  let first = chunk * (4u * quads * dims.lanes);
-  let count = min(4u * quads * dims.lanes, dims.count - first);
+  let first = chunk * dims.piece;
+  let count = min(dims.piece, dims.count - first);
   fetch(place.x, first, count, turn);
   let m = moments_of_tile(lane, turn, count);
   if (run >= dims.runs || turn > 0u) {

@@ -1,13 +1,8 @@
 // Normalizes elements by the records of their runs: four neighbouring ones for each lane, whatever run they are of.
 override one_run: bool = false;
 
-@compute @workgroup_size(256)
-fn main(
-  @builtin(workgroup_id) workgroup: vec3u,
-  @builtin(num_workgroups) workgroups: vec3u,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let number = (workgroup.x + workgroup.y * workgroups.x) * 256u + lane;
+fn work(group: u32, lane: u32) {
+  let number = group * 256u + lane;
   if (number >= item_count()) {
     return;
   }

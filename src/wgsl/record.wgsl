@@ -42,7 +42,7 @@ fn factor_of(power: f32, variance: f32, top: u32, scale: f32) -> f32 {
     let by_eps = reciprocal(max(eps, power_of_two(-126)));
     return select(select(0.0, by_eps, eps > 0.0), by_root, root > eps);
   }
-  let a = max(select(power, bitcast<f32>(top) * scale, norm == 2u), eps);
+  let a = max(select(power, scaled(vec4f(bitcast<f32>(top)), scale).x, norm == 2u), eps);
   return select(0.0, reciprocal(max(a, power_of_two(-126))), a > 0.0);
 }
 

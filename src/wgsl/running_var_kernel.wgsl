@@ -1,12 +1,7 @@
 // Moves a running variance towards that of the batch. A lane has four channels, so that no word of 16-bit values is written by
 // two.
-@compute @workgroup_size(256)
-fn main(
-  @builtin(workgroup_id) workgroup: vec3u,
-  @builtin(num_workgroups) workgroups: vec3u,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let channels = channels_of((workgroup.x + workgroup.y * workgroups.x) * 256u + lane, dims.parameters.y);
+fn work(group: u32, lane: u32) {
+  let channels = channels_of(group * 256u + lane, dims.parameters.y);
   if (channels.first >= dims.runs + channels.lead) {
     return;
   }

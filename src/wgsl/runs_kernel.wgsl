@@ -1,12 +1,6 @@
-// Normalizes runs that one workgroup holds: it reads x once, keeps its values in registers, and writes y. `lanes` lanes work
-// on each run, 256 / lanes runs are in a workgroup.
-@compute @workgroup_size(256)
-fn main(
-  @builtin(workgroup_id) workgroup: vec3u,
-  @builtin(num_workgroups) workgroups: vec3u,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let group = workgroup.x + workgroup.y * workgroups.x;
+// Normalizes runs in one dispatch: their lanes sum up, then write y. Where lanes hold their values x is read once, else a
+// second time, from a cache mostly.
+fn work(group: u32, lane: u32) {
   let run = group * width() + run_of(lane);
   let turn = turn_of(lane);
   // Lanes beyond the last run repeat it.
@@ -20,10 +14,10 @@ fn main(
     store_mean(dims.first_statistic + place.run, mean_bits(record));
     store_rstd(dims.first_statistic + place.run, rstd_bits(record));
   }
-  for (var k = 0u; k < quads; k++) {
+  for (var k = 0u; k < quad_count(dims.count); k++) {
     let there = is_there(k, turn, dims.count);
     if (there.x) {
-      let normalized = (opaque(scaled(tile[k], record.scale) - record.shift) - record.rest) * record.factor;
+      let normalized = (opaque(scaled(quad_of(k), record.scale) - record.shift) - record.rest) * record.factor;
       finish_quad(k, turn, there, place, normalized);
     }
   }

@@ -1,12 +1,7 @@
 // y = (residual + gate * x) + sum_bias, each step rounded; y is the sum that the add forms normalize. The parameters stand
 // where weight, bias and scale stand elsewhere.
-@compute @workgroup_size(256)
-fn main(
-  @builtin(workgroup_id) workgroup: vec3u,
-  @builtin(num_workgroups) workgroups: vec3u,
-  @builtin(local_invocation_index) lane: u32,
-) {
-  let number = (workgroup.x + workgroup.y * workgroups.x) * 256u + lane;
+fn work(group: u32, lane: u32) {
+  let number = group * 256u + lane;
   if (number >= item_count()) {
     return;
   }

@@ -4,20 +4,26 @@
 // one with scaled values where squares leave the range. More than that is for means of over 10^6 deviations, and for runs
 // whose values are all equal, until their mean is exact.
 fn moments_of_tile(lane: u32, turn: u32, count: u32) -> Moments {
+  let quads = quad_count(count);
   let inverse = reciprocal(f32(count));
   var m = Moments(0.0, 0.0, 0.0, 1.0, 0u);
   for (var pass_number = 0u; ; pass_number++) {
     var sums = vec4f();
     var powers = vec4f();
     var tops = vec4u();
-    for (var k = 0u; k < quads; k++) {
-      let deviations = select(vec4f(), scaled(tile[k], m.scale) - m.shift, is_there(k, turn, count));
-      sums += deviations;
-      powers += select(deviations * deviations, abs(deviations), magnitudes);
-      tops = max(tops, bitcast<vec4u>(tile[k]) & vec4u(0x7fffffffu));
-    }
-    if (lane == 0u) {
-      again = 0u;
+    // Sums of 16 quads by themselves: one long chain of additions would add up its errors.
+    for (var begin = 0u; begin < quads; begin += 16u) {
+      var block_sums = vec4f();
+      var block_powers = vec4f();
+      for (var k = begin; k < min(begin + 16u, quads); k++) {
+        let values = quad_of(k);
+        let deviations = select(vec4f(), scaled(values, m.scale) - m.shift, is_there(k, turn, count));
+        block_sums += deviations;
+        block_powers += select(deviations * deviations, abs(deviations), magnitudes);
+        tops = max(tops, bitcast<vec4u>(values) & vec4u(0x7fffffffu));
+      }
+      sums += block_sums;
+      powers += block_powers;
     }
     let totals = reduce(
       lane,
@@ -37,14 +43,11 @@ fn moments_of_tile(lane: u32, turn: u32, count: u32) -> Moments {
       done = is_near(m.rest, max(0.0, totals.power * inverse - m.rest * m.rest));
     }
     let go_on = !done && finite && pass_number < 4u;
-    if (go_on) {
-      again = 1u;
-      m.shift += m.rest;
-    }
-    if (workgroupUniformLoad(&again) == 0u) {
+    if (!any_wants(go_on)) {
       break;
     }
     if (go_on) {
+      m.shift += m.rest;
       m.rest = 0.0;
     }
   }
