@@ -33,7 +33,7 @@ const execute = (command, args, env = {}) =>
  */
 function filesIn(folder, pattern) {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
-    .filter((path) => pattern.test(path) && !path.includes("node_modules"))
+    .filter((path) => pattern.test(path) && !/(^|\/)(node_modules|build)\//.test(path))
     .map((path) => join(folder, path))
     .sort();
 }
@@ -118,6 +118,15 @@ const STEPS = [
       // Deno, Bun and the newest Node, 405 MB.
       await installPackages("tests/runtimes");
       await nodeTests(["tests/runtimes"]);
+    },
+  },
+  {
+    name: "apps",
+    what: "applications built by bundlers and frameworks",
+    action: async () => {
+      // Next.js alone is more than half of 469 MB.
+      await installPackages("tests/apps");
+      await nodeTests(["tests/apps"]);
     },
   },
   {

@@ -2,7 +2,7 @@
 // workerd has tests of its own, with the same check.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, rmSync } from "node:fs";
+import { cpSync, existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -11,6 +11,7 @@ import { ENGINES, launch } from "../browser/browsers.js";
 import { serve } from "../browser/serve.js";
 import { pack, ROOT } from "../package/pack.js";
 import { assertEntries, FILES } from "./assert_entries.js";
+import { copyScripts } from "./copy_scripts.js";
 import * as webkit from "./webkit.js";
 
 const { installed, project } = pack();
@@ -38,12 +39,7 @@ describe("without a page", () => {
   // Its own copy of the tests' scripts, so that their imports find the package as a user's do.
   const folder = join(project, `runtimes-${process.pid}`);
   before(() => {
-    for (const name of ["tests/js", "tests/browser/pages", "tests/runtimes"]) {
-      const from = join(ROOT, name);
-      const filter = (/** @type {string} */ path) => !path.includes("node_modules", from.length);
-      mkdirSync(join(folder, name), { recursive: true });
-      cpSync(from, join(folder, name), { recursive: true, filter });
-    }
+    copyScripts(folder);
     cpSync(join(project, "node_modules"), join(folder, "node_modules"), { recursive: true });
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
