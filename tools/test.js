@@ -70,6 +70,21 @@ const STEPS = [
     action: () => cmakeTest("sanitize"),
   },
   {
+    name: "fuzz",
+    what: "the core under libFuzzer for some seconds",
+    action: async () => {
+      await execute("cmake", ["--preset", "fuzz", "--log-level=WARNING"]);
+      await execute("cmake", ["--build", "--preset", "fuzz"]);
+      await execute("build/fuzz/tests/cpp/layernorm_fuzz", [
+        "-seed=1",
+        "-max_len=256",
+        "-max_total_time=20",
+        "-verbosity=0",
+        "-artifact_prefix=build/fuzz/",
+      ]);
+    },
+  },
+  {
     name: "tidy",
     what: "clang-tidy on the core",
     action: () =>
