@@ -34,7 +34,7 @@ const execute = (command, args, env = {}) =>
  */
 function filesIn(folder, pattern) {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
-    .filter((path) => pattern.test(path) && !/\b(node_modules|build)\b/.test(path))
+    .filter((path) => pattern.test(path) && !/(^|\/)(node_modules|build)\//.test(path))
     .map((path) => join(folder, path))
     .sort();
 }
@@ -76,6 +76,21 @@ const STEPS = [
     name: "sanitize",
     what: "the core's tests under AddressSanitizer and UndefinedBehaviorSanitizer",
     action: () => cmakeTest("sanitize"),
+  },
+  {
+    name: "fuzz",
+    what: "the core under libFuzzer for some seconds",
+    action: async () => {
+      await execute("cmake", ["--preset", "fuzz", "--log-level=WARNING"]);
+      await execute("cmake", ["--build", "--preset", "fuzz"]);
+      await execute("build/fuzz/tests/cpp/layernorm_fuzz", [
+        "-seed=1",
+        "-max_len=256",
+        "-max_total_time=20",
+        "-verbosity=0",
+        "-artifact_prefix=build/fuzz/",
+      ]);
+    },
   },
   {
     name: "tidy",
@@ -126,6 +141,24 @@ const STEPS = [
       // Dawn: 132 MB.
       await installPeers("tests/webgpu");
       await nodeTests(["tests/webgpu"], environment());
+    },
+  },
+  {
+    name: "runtimes",
+    what: "the packed tarball in every run-time and engine",
+    action: async () => {
+      // Deno, Bun and the newest Node, 405 MB.
+      await installPeers("tests/runtimes");
+      await nodeTests(["tests/runtimes"]);
+    },
+  },
+  {
+    name: "apps",
+    what: "applications built by bundlers and frameworks",
+    action: async () => {
+      // Next.js alone is more than half of 469 MB.
+      await installPeers("tests/apps");
+      await nodeTests(["tests/apps"]);
     },
   },
   {

@@ -171,7 +171,8 @@ class Transfer {
 ///   residual            if there: sum = (residual + gate * x) + sum_bias, each step rounded, and sum is normalized
 ///   scale, shift        y * (1 + scale) + shift after the affine part
 ///   activation          last
-///   running_mean, _var  batch_norm: the statistics; layer_norm: updated by `momentum`, the weight of the new value
+///   running_mean, _var  batch_norm: the statistics; layer_norm: updated by `momentum`, the weight of the new value,
+///                       an element for each index of the one dimension that is kept
 ///
 /// A backward call takes the gradient of y, as large as x, and writes that of x to y. Parameters have gradients where
 /// `gradients` says so.
