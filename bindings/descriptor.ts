@@ -9,7 +9,7 @@ import {
   parameterGradients,
   placeStatistics,
 } from "./gradients.js";
-import { describeOperand, type Operand, settle } from "./operands.js";
+import { describeOperand, type Kind, type Operand, settle } from "./operands.js";
 import { type KernelName, MOMENTUM, type Op } from "./ops.js";
 import { chooseEps, Options, presetOf } from "./options.js";
 import { memoryOf, rejectOverlap } from "./overlap.js";
@@ -228,7 +228,7 @@ function checkRunning(d: Descriptor, training: boolean): void {
   }
   if (typeof d.runningVar !== "object") return;
   const { operand } = d.runningVar;
-  const negative = findNegative(operand);
+  const negative = operand.kind === "gpu" ? -1 : findNegative(operand);
   if (negative >= 0) {
     throw wrongValue(where, "runningVar", "variances >= 0", `a negative one at ${negative}`);
   }
@@ -258,7 +258,8 @@ function checkOut(d: Descriptor, name: string, out: Operand, placed: readonly Pl
   }
   if (isBits(out.own) && DTYPES[x.dtype].bytes === 2) out.dtype = x.dtype;
   if ((x.kind === "resident") !== (out.kind === "resident") || x.dtype !== out.dtype) {
-    const expected = x.kind === "resident" ? "Tensor" : "typed array";
+    const kinds = { resident: "Tensor", gpu: "tensor on the GPU" } as Partial<Record<Kind, string>>;
+    const expected = kinds[x.kind] ?? "typed array";
     throw wrongType(where, name, `a ${x.dtype} ${expected}`, describeOperand(out));
   }
   settle(where, name, out);

@@ -21,12 +21,15 @@ namespace {
 
 class JavaScriptTransfer final : public Transfer {
  public:
+  std::span<std::byte> stage() override { return room; }
   void read(Operand operand, uint64_t begin, size_t n, void* to) override {
     layernorm_read(static_cast<int>(operand), static_cast<double>(begin), n, to);
   }
   void write(Operand operand, uint64_t begin, size_t n, const void* from) override {
     layernorm_write(static_cast<int>(operand), static_cast<double>(begin), n, from);
   }
+
+  std::span<std::byte> room;
 };
 
 JavaScriptTransfer transfer;
@@ -137,6 +140,8 @@ void set_number(uintptr_t handle, Operand operand, double number) { set_paramete
 
 void set_none(uintptr_t handle, Operand operand) { set_parameter(handle, operand, Parameter()); }
 
+void set_stage(uintptr_t address, size_t bytes) { transfer.room = {reinterpret_cast<std::byte*>(address), bytes}; }
+
 // Of the gradient of an operand.
 void set_gradient(uintptr_t handle, Operand of, bool wanted, uintptr_t sums, uintptr_t data, DType dtype, size_t size) {
   call_at(handle).gradient(of) = {wanted, dtype, size, reinterpret_cast<double*>(sums), reinterpret_cast<void*>(data)};
@@ -221,6 +226,7 @@ EMSCRIPTEN_BINDINGS(layernorm) {
   function("set_tensor(call, operand, address, dtype, size)", &set_tensor);
   function("set_number(call, operand, number)", &set_number);
   function("set_none(call, operand)", &set_none);
+  function("set_stage(address, bytes)", &set_stage);
   function("set_gradient(call, of, wanted, sums, data, dtype, size)", &set_gradient);
   function("run(call)", &run_call);
   function("convert(from_dtype, from, to_dtype, to, n)", &convert_elements);

@@ -23,7 +23,7 @@ const KINDS = `a ${ARRAYS}, a tensor-like object, nested arrays of numbers or a 
 const PARAMETER = `null, a number, ${KINDS}`;
 const DESTINATION = `a ${ARRAYS}, a Uint16Array of 16-bit floats or a Tensor`;
 
-export type Kind = "flat" | "like" | "nested" | "resident";
+export type Kind = "flat" | "like" | "nested" | "resident" | "gpu";
 
 /** The names under which a tensor-like object has its dimensions and element type. */
 export interface Fields {
@@ -53,6 +53,13 @@ export class Operand {
   ) {
     this.array = own as Elements | undefined;
   }
+}
+
+/** Of the gpu kind only. */
+export interface Operand {
+  /** What overlaps are judged by. */
+  memory?: object;
+  settle?(where: string, name: string): void;
 }
 
 /** Reads a value of any kind; `expected` says so in messages. */
@@ -183,12 +190,18 @@ export function describeOperand({ kind, dtype, own }: Operand): string {
       return "nested arrays";
     case "resident":
       return `a ${dtype} Tensor`;
+    case "gpu":
+      return `a ${dtype} tensor on the GPU`;
   }
 }
 
 /** Counts an operand's elements and makes sure that they are there. */
 export function settle(where: string, name: string, operand: Operand): void {
   const { own, tensor, dims, dtype } = operand;
+  if (operand.settle !== undefined) {
+    operand.settle(where, name);
+    return;
+  }
   if (own === undefined) {
     const state = stateOf(tensor!)!;
     const got = fault(state);

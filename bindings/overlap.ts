@@ -9,7 +9,7 @@ export function rejectOverlap(
   where: string,
   name: string,
   written: Operand,
-  memory: ArrayBufferLike,
+  memory: object,
   otherName: string,
   other: Operand,
   inPlace: readonly string[],
@@ -27,7 +27,8 @@ export function rejectOverlap(
 }
 
 /** The buffer in which a settled operand stands. */
-export function memoryOf({ array, tensor }: Operand): ArrayBufferLike {
+export function memoryOf({ array, tensor, memory }: Operand): object {
+  if (memory !== undefined) return memory;
   return array === undefined ? stateOf(tensor!)!.owner.block!.backend.buffer : bufferOf(array);
 }
 

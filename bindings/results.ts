@@ -78,6 +78,7 @@ export function likeX(x: Operand, { dtype, array, own, tensor }: Operand, dims: 
     case "flat":
       return own;
     case "resident":
+    case "gpu":
       return tensor;
     case "nested":
       return nest(array!, dims);

@@ -54,12 +54,31 @@ struct Sizes {
 bool fits(const Call& call, Operand operand) {
   const Parameter& parameter = call.parameter(operand);
   if (parameter.kind != Parameter::Kind::vector) return true;
-  uint64_t last = 0;
   for (size_t d = 0; d < call.rank; ++d) {
     if (call.dims[d].size == 0) return true;
-    last += (call.dims[d].size - 1) * call.strides[static_cast<size_t>(operand)][d];
   }
-  return last < parameter.size;
+  // What is left of the parameter beyond the last element that is read, without a sum that could overflow.
+  if (parameter.size == 0) return false;
+  uint64_t left = parameter.size - 1;
+  for (size_t d = 0; d < call.rank; ++d) {
+    const uint64_t steps = call.dims[d].size - 1;
+    const uint64_t stride = call.strides[static_cast<size_t>(operand)][d];
+    if (steps != 0 && stride > left / steps) return false;
+    left -= steps * stride;
+  }
+  return true;
+}
+
+// Running statistics that are updated have one element for each index of the only dimension that is kept.
+bool updates_fit(const Call& call) {
+  if (call.op == Op::batch_norm) return true;
+  const bool updates = call.parameter(Operand::running_mean).kind == Parameter::Kind::vector ||
+                       call.parameter(Operand::running_var).kind == Parameter::Kind::vector;
+  size_t kept = 0;
+  for (size_t d = 0; d < call.rank; ++d) {
+    if (!call.dims[d].reduced) ++kept;
+  }
+  return !updates || kept <= 1;
 }
 
 bool overlapping(const Call& call, const Sizes& sizes) {
@@ -159,6 +178,7 @@ Status check(const Call& call) {
   for (const Operand operand : kParameters) {
     if (!fits(call, operand)) return Status::size_mismatch;
   }
+  if (!updates_fit(call)) return Status::bad_dims;
   if (call.op == Op::local_response_norm) {
     const bool fits_view = call.rank == 3 && !call.dims[0].reduced && call.dims[1].reduced && !call.dims[2].reduced;
     if (!fits_view || call.window.size == 0) return Status::bad_dims;

@@ -15,6 +15,7 @@ import { patchGlue } from "./glue.js";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const BIN = join(ROOT, "node_modules", ".bin");
 const WASM = join(ROOT, "build", "wasm");
+const WGSL = join(ROOT, "src", "wgsl");
 const GENERATED = join(ROOT, "bindings", "generated");
 const DIST = join(ROOT, "dist");
 
@@ -73,6 +74,8 @@ async function generate() {
     "layernorm.wasm": wasm,
     "wasm_text.js": textModule(wasm),
     "wasm_text.d.ts": TEXT_TYPES,
+    "wgsl.js": await wgslModule(),
+    "wgsl.d.ts": WGSL_TYPES,
   };
   await Promise.all(
     Object.entries(files).map(([name, content]) => writeFile(join(GENERATED, name), content)),
@@ -95,6 +98,23 @@ export declare const frequent: string;
 export declare const size: number;
 export declare const text: string;
 `;
+
+const WGSL_TYPES = `/** The files of src/wgsl by name. */
+export declare const wgsl: Readonly<Record<string, string>>;
+`;
+
+/** The files of src/wgsl as a module, without comments and indentation. */
+async function wgslModule() {
+  const names = (await readdir(WGSL)).filter((name) => name.endsWith(".wgsl")).sort();
+  const files = await Promise.all(
+    names.map(async (name) => {
+      const text = await readFile(join(WGSL, name), "utf8");
+      const lines = text.split("\n").map((line) => line.replace(/\/\/.*/, "").trim());
+      return [basename(name, ".wgsl"), `${lines.filter((line) => line !== "").join("\n")}\n`];
+    }),
+  );
+  return `export const wgsl = ${JSON.stringify(Object.fromEntries(files))};\n`;
+}
 
 /**
  * The binary as text: a low byte is one character, any other one of two prefixes and a character. It is printable ASCII
@@ -163,24 +183,48 @@ async function shrink() {
 async function compile() {
   await rm(DIST, { recursive: true, force: true });
   const entries = await publicEntries();
+  const ownBundles = entries.filter((name) => APART.includes(name));
   await Promise.all([
-    bundle({
-      entryPoints: entries.map((name) => join(ROOT, "bindings", `${name}.ts`)),
-      outdir: DIST,
-      bundle: true,
-      splitting: true,
-      // Peers, which users have or lack.
-      external: ["@tensorflow/*"],
-      minify: true,
-      format: "esm",
-      target: "es2022",
-      logLevel: "warning",
-    }),
+    bundleEntries(entries.filter((name) => !APART.includes(name))),
+    ...ownBundles.map((name) => bundleEntries([name])),
     run(join(BIN, "tsc"), ["-p", "tsconfig.json", "--emitDeclarationOnly"], { cwd: ROOT }),
   ]);
   await copyFile(join(GENERATED, "layernorm.wasm"), join(DIST, "layernorm.wasm"));
   await Promise.all([shrink(), removeInternalTypes(entries)]);
 }
+
+/**
+ * Entries that share no file with the others: `layernorm` is to load as little as it did without them. What they have of
+ * other entries they import from these.
+ */
+const APART = ["webgpu", "auto"];
+
+/** @param {string[]} entries whose common parts go to files of their own */
+function bundleEntries(entries) {
+  return bundle({
+    entryPoints: entries.map((name) => join(ROOT, "bindings", `${name}.ts`)),
+    outdir: DIST,
+    bundle: true,
+    splitting: true,
+    // Peers, which users have or lack.
+    external: ["@tensorflow/*"],
+    minify: true,
+    format: "esm",
+    target: "es2022",
+    logLevel: "warning",
+    plugins: entries.some((name) => APART.includes(name)) ? [otherEntries] : [],
+  });
+}
+
+/** Entries stay imports. @type {import("esbuild").Plugin} */
+const otherEntries = {
+  name: "other-entries",
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /^\.\/(index|webgpu)\.js$/ }, ({ path, kind }) =>
+      kind === "entry-point" ? undefined : { path, external: true },
+    );
+  },
+};
 
 /** The names of the entries that are code, such as "index". */
 async function publicEntries() {

@@ -55,6 +55,9 @@ async function bundle(output) {
     entryPoints: ["main.js", "early.js", "styles.css", "icon.svg"].map((name) => join(WEB, name)),
     outdir: output,
     bundle: true,
+    // What is loaded only when it is asked for stands in files of its own.
+    splitting: true,
+    chunkNames: "[name]-[hash]",
     minify: true,
     format: "esm",
     target: ["chrome123", "firefox120", "safari17.5"],

@@ -141,6 +141,24 @@ const REQUIREMENTS = [
     purpose: "the tests in Firefox, skipped without it",
     isPresent: (machine) => findBrowser("firefox", machine) !== undefined,
   },
+  {
+    package: "webkit2gtk-driver",
+    group: "browsers",
+    purpose: "the tests in WebKitGTK, skipped without it",
+    isPresent: (machine) => machine.command("WebKitWebDriver") !== undefined,
+  },
+  {
+    package: "xvfb",
+    group: "browsers",
+    purpose: "a display for WebKitGTK",
+    isPresent: (machine) => machine.command("xvfb-run") !== undefined,
+  },
+  {
+    package: "xauth",
+    group: "browsers",
+    purpose: "what xvfb-run calls",
+    isPresent: (machine) => machine.command("xauth") !== undefined,
+  },
 ];
 
 /** @type {Machine} */

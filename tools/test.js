@@ -6,6 +6,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { environment } from "../tests/webgpu/environment.js";
 import { run, runScript, SetupError } from "./emscripten.js";
 import { setup } from "./setup.js";
 
@@ -33,7 +34,7 @@ const execute = (command, args, env = {}) =>
  */
 function filesIn(folder, pattern) {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
-    .filter((path) => pattern.test(path) && !/\b(node_modules|build)\b/.test(path))
+    .filter((path) => pattern.test(path) && !/(^|\/)(node_modules|build)\//.test(path))
     .map((path) => join(folder, path))
     .sort();
 }
@@ -41,13 +42,20 @@ function filesIn(folder, pattern) {
 const cppFiles = () =>
   ["src", "bindings", "tests/cpp"].flatMap((folder) => filesIn(folder, /\.(cc|h)$/));
 
-/** @param {string[]} folders */
-const nodeTests = (folders) =>
-  execute(process.execPath, [
-    "--test",
-    "--test-reporter=spec",
-    ...folders.flatMap((folder) => filesIn(folder, /\.test\.js$/)),
-  ]);
+/**
+ * @param {string[]} folders
+ * @param {Record<string, string>} [env]
+ */
+const nodeTests = (folders, env) =>
+  execute(
+    process.execPath,
+    [
+      "--test",
+      "--test-reporter=spec",
+      ...folders.flatMap((folder) => filesIn(folder, /\.test\.js$/)),
+    ],
+    env,
+  );
 
 /** @type {Step[]} */
 const STEPS = [
@@ -68,6 +76,21 @@ const STEPS = [
     name: "sanitize",
     what: "the core's tests under AddressSanitizer and UndefinedBehaviorSanitizer",
     action: () => cmakeTest("sanitize"),
+  },
+  {
+    name: "fuzz",
+    what: "the core under libFuzzer for some seconds",
+    action: async () => {
+      await execute("cmake", ["--preset", "fuzz", "--log-level=WARNING"]);
+      await execute("cmake", ["--build", "--preset", "fuzz"]);
+      await execute("build/fuzz/tests/cpp/layernorm_fuzz", [
+        "-seed=1",
+        "-max_len=256",
+        "-max_total_time=20",
+        "-verbosity=0",
+        "-artifact_prefix=build/fuzz/",
+      ]);
+    },
   },
   {
     name: "tidy",
@@ -110,6 +133,33 @@ const STEPS = [
     name: "browser",
     what: "real browsers and the page",
     action: () => nodeTests(["tests/browser", "tests/web"]),
+  },
+  {
+    name: "webgpu",
+    what: "WebGPU, in Node with Dawn",
+    action: async () => {
+      // Dawn: 132 MB.
+      await installPeers("tests/webgpu");
+      await nodeTests(["tests/webgpu"], environment());
+    },
+  },
+  {
+    name: "runtimes",
+    what: "the packed tarball in every run-time and engine",
+    action: async () => {
+      // Deno, Bun and the newest Node, 405 MB.
+      await installPeers("tests/runtimes");
+      await nodeTests(["tests/runtimes"]);
+    },
+  },
+  {
+    name: "apps",
+    what: "applications built by bundlers and frameworks",
+    action: async () => {
+      // Next.js alone is more than half of 469 MB.
+      await installPeers("tests/apps");
+      await nodeTests(["tests/apps"]);
+    },
   },
   {
     name: "model",

@@ -11,6 +11,7 @@ import { show } from "./numbers.js";
 import { fromHash, toHash } from "./settings.js";
 import { renderSteps } from "./steps.js";
 import { numberHtml, renderPictures, renderViews, watchWidth } from "./views.js";
+import { setUpWays, showWays } from "./ways_view.js";
 import { work } from "./worked_example.js";
 
 /** @typedef {import("./numbers.js").Language} Language */
@@ -43,6 +44,7 @@ async function start() {
   setUpPointing();
   setUpMeasuring();
   setUpCondition();
+  setUpWays();
   try {
     await init();
   } catch (error) {
@@ -173,6 +175,7 @@ function changeLanguage(language) {
   if (failure !== undefined) return fail(failure);
   form.translate();
   showMeasured();
+  showWays();
   render();
 }
 

@@ -3,56 +3,78 @@
 #include "kernels/kernels.h"
 
 namespace layernorm {
-namespace {
 
-// A last partial vector reads no further than the row.
-template <bool kPartial>
-simd::F32x4 load_columns(const float* x, size_t n) {
-  if constexpr (kPartial) return simd::load_partial(x, n, 0.0F);
-  return simd::load(x);
-}
-
-}  // namespace
-
-template <size_t kVectors, bool kPartial>
-[[gnu::always_inline]] void ColumnsF32::add_columns(const float* x, size_t stride, size_t rows, size_t c, size_t n) {
+// Sums in float64.
+[[gnu::always_inline]] void ColumnsF32::add_wide(const float* x, size_t stride, size_t rows, size_t c) {
   using namespace simd;
-  F64x2 shift[2 * kVectors], d[2 * kVectors], square[2 * kVectors];
-  for (size_t k = 0; k < kVectors; ++k) {
-    const F32x4 shifts = load(shift_ + c + 4 * k);
+  F64x2 shift[kTogether / 2], d[kTogether / 2], square[kTogether / 2];
+  for (size_t k = 0; k < kTogether / 4; ++k) {
+    const F32x4 shifts = load(sum_shift_ + c + 4 * k);
     shift[2 * k] = promote_low(shifts);
     shift[2 * k + 1] = promote_high(shifts);
   }
-  for (size_t k = 0; k < 2 * kVectors; ++k) {
+  for (size_t k = 0; k < kTogether / 2; ++k) {
     d[k] = load(d_ + c + 2 * k);
     square[k] = load(square_ + c + 2 * k);
   }
   LAYERNORM_ROLLED
   for (size_t row = 0; row < rows; ++row, x += stride) {
-    for (size_t k = 0; k < kVectors; ++k) {
-      const F32x4 v = load_columns<kPartial>(x + 4 * k, n);
-      F64x2 low = promote_low(v);
-      F64x2 high = promote_high(v);
-      low = low - shift[2 * k];
-      high = high - shift[2 * k + 1];
+    for (size_t k = 0; k < kTogether / 4; ++k) {
+      const F32x4 v = load(x + 4 * k);
+      const F64x2 low = promote_low(v) - shift[2 * k];
+      const F64x2 high = promote_high(v) - shift[2 * k + 1];
       d[2 * k] = d[2 * k] + low;
       d[2 * k + 1] = d[2 * k + 1] + high;
       square[2 * k] = mul_add(low, low, square[2 * k]);
       square[2 * k + 1] = mul_add(high, high, square[2 * k + 1]);
     }
   }
-  for (size_t k = 0; k < 2 * kVectors; ++k) {
+  for (size_t k = 0; k < kTogether / 2; ++k) {
     store(d_ + c + 2 * k, d[k]);
     store(square_ + c + 2 * k, square[k]);
   }
 }
 
+// Two chains of float32 sums, of every other row: at most four values each before they are joined.
+[[gnu::always_inline]] void ColumnsF32::add_narrow(const float* x, size_t stride, size_t rows, size_t c) {
+  using namespace simd;
+  F32x4 d[kTogether / 2], square[kTogether / 2];
+  for (size_t k = 0; k < kTogether / 2; ++k) d[k] = square[k] = splat(0.0F);
+  const auto add_row = [&](size_t chain) {
+    for (size_t k = chain; k < kTogether / 2; k += 2) {
+      const F32x4 v = load(x + 2 * (k - chain));
+      d[k] = d[k] + v;
+      square[k] = mul_add(v, v, square[k]);
+    }
+    x += stride;
+  };
+  LAYERNORM_ROLLED
+  for (size_t row = 0; row + 1 < rows; row += 2) {
+    add_row(0);
+    add_row(1);
+  }
+  if (rows % 2 != 0) add_row(0);
+  const auto flush = [](double* to, F32x4 sum) {
+    store(to, load(to) + promote_low(sum));
+    store(to + 2, load(to + 2) + promote_high(sum));
+  };
+  for (size_t k = 0; k < kTogether / 4; ++k) {
+    flush(d_ + c + 4 * k, d[2 * k] + d[2 * k + 1]);
+    flush(square_ + c + 4 * k, square[2 * k] + square[2 * k + 1]);
+  }
+}
+
 void ColumnsF32::add_rows(const float* x, size_t stride, size_t rows) {
-  size_t c = 0;
   if (is_norm(scaling_.op)) return add_magnitudes(x, stride, rows);
-  for (; c + 8 <= count_; c += 8) add_columns<2, false>(x + c, stride, rows, c, 0);
-  for (; c + 4 <= count_; c += 4) add_columns<1, false>(x + c, stride, rows, c, 0);
-  if (c < count_) add_columns<1, true>(x + c, stride, rows, c, count_ - c);
+  float padded[kColumnRows * kTogether] = {};
+  for (size_t c = 0; c < count_; c += kTogether, x += kTogether) {
+    if (count_ - c < kTogether) {
+      for (size_t row = 0; row < rows; ++row) std::copy_n(x + row * stride, count_ - c, padded + row * kTogether);
+      x = padded;
+      stride = kTogether;
+    }
+    pass_ == Pass::kNarrow ? add_narrow(x, stride, rows, c) : add_wide(x, stride, rows, c);
+  }
 }
 
 void ColumnsF32::add_magnitudes(const float* x, size_t stride, size_t rows) {
@@ -67,6 +89,19 @@ void ColumnsF32::add_magnitudes(const float* x, size_t stride, size_t rows) {
       }
     }
   }
+}
+
+void ColumnsF32::write_uniform(const float* x, float w, float b, float* y) {
+  using namespace simd;
+  const F32x4 weight = splat(w);
+  const F32x4 bias = splat(b);
+  size_t c = 0;
+  LAYERNORM_ROLLED
+  for (; c + 4 <= count_; c += 4) {
+    const F32x4 v = (load(x + c) - load(mean_ + c)) * load(factor_ + c) + load(correction_ + c);
+    store(y + c, mul_add(v, weight, bias));
+  }
+  for (; c < count_; ++c) y[c] = write_one(x[c], w, b, c);
 }
 
 void ColumnsF32::write_block(const float* x, float* y, size_t first, size_t n) {

@@ -136,26 +136,36 @@ class ColumnsF64 final : public Panel<double> {
   alignas(RunF64) std::byte memory_[kCapacity * sizeof(RunF64)];
 };
 
-/// Float32 columns, sums in float64 about the first value of each run, and about its mean where that does not do.
+/// Rows that are added at a time: their cache lines stay near while sums go from column to column, and float32 sums are added
+/// up in float64 after them.
+inline constexpr size_t kColumnRows = 8;
+/// Shorter runs in columns take float64 sums: half an ulp, and little slower.
+inline constexpr size_t kShortColumn = 64;
+
+/// Float32 columns. As for rows, sums of a few values are taken in float32 about 0 and added up in float64, and what they give
+/// is verified; runs that fail, and all beside large weights, take sums in float64 about their mean, or their first value.
 class ColumnsF32 final : public Panel<float> {
   static constexpr size_t kCapacity = 512;
-  static constexpr size_t kRows = 8;  // rows at a time: their cache lines stay near while sums go from column to column
+  static constexpr size_t kTogether = 8;  // columns whose sums are in registers
 
  public:
   ColumnsF32(const Call& call, size_t first, size_t rows, size_t fold)
-      : Panel(call, first, rows, fold), centered_(is_centered(call.op)), weight_bound_(weigh(call)) {}
+      : Panel(call, first, rows, fold),
+        centered_(is_centered(call.op)),
+        weight_bound_(weigh(call)),
+        narrow_(scaling_.size >= kShortColumn && weight_bound_ <= 2 && !is_norm(call.op)) {}
 
   void begin(const Offsets& offsets, size_t first, size_t count) override {
     place(offsets, first, count);
     started_ = false;
-    again_ = false;
-    const size_t padded = (count + 3) / 4 * 4;
-    for (size_t c = 0; c < padded; ++c) {
-      shift_[c] = 0;
+    pass_ = narrow_ ? Pass::kNarrow : Pass::kWide;
+    wide_ = false;
+    for (size_t c = 0; c < (count + kTogether - 1) / kTogether * kTogether; ++c) {
+      done_[c] = false;
+      sum_shift_[c] = 0;
       d_[c] = square_[c] = 0;
     }
     if (scaling_.op == Op::batch_norm) {
-      wide_ = false;
       give([&](size_t c, float mean, float var, float weight) {
         RunF32 run(scaling_, 1, false);
         run.give(mean, var, weight);
@@ -169,65 +179,37 @@ class ColumnsF32 final : public Panel<float> {
     const float* from = static_cast<const float*>(x);
     if (!started_) {
       started_ = true;
-      if (centered_) {
-        for (size_t c = 0; c < count_; ++c) shift_[c] = from[c - c % fold_];
-      }
+      for (size_t c = 0; c < count_; ++c) first_value_[c] = from[c - c % fold_];
+      if (centered_ && pass_ == Pass::kWide) std::copy_n(first_value_, count_, sum_shift_);
     }
-    for (size_t row = 0; row < rows; row += kRows, from += kRows * stride) {
-      add_rows(from, stride, std::min(kRows, rows - row));
+    for (size_t row = 0; row < rows; row += kColumnRows, from += kColumnRows * stride) {
+      add_rows(from, stride, std::min(kColumnRows, rows - row));
     }
   }
 
   bool next_pass() override {
     if (scaling_.op == Op::batch_norm) return false;
-    bool more = false;
-    wide_ = false;
     if (is_norm(scaling_.op)) {
       set_norms();
       return false;
     }
-    const auto size = static_cast<double>(scaling_.size);
+    bool more = false;
     for (size_t c = 0; c < count_; c += fold_) {
-      double d = 0;
-      double square = 0;
-      for (size_t i = c; i < c + fold_; ++i) {
-        d += d_[i];
-        square += square_[i];
-      }
-      d = centered_ ? d / size : 0;
-      square /= size;
-      const double variance = square - d * d;
-      const double mean = shift_[c] + d;
-      const auto mean_f32 = static_cast<float>(mean);
-      // As in RunF32, but that a second shift is the last.
-      if (!again_ && !(d * d <= variance * 0x1p10)) {
-        more = true;
-        next_shift_[c] = std::isfinite(mean_f32) ? mean_f32 : shift_[c];
-        continue;
-      }
-      next_shift_[c] = shift_[c];
-      NormalizerF32 normalizer;
-      const bool narrow = variance + scaling_.eps_inside() >= 0x1p-100 && square < 0x1p126;
-      normalizer.set(shift_[c], d, variance, scaling_, weight_bound_, false);
-      normalizer.wide = normalizer.wide || !narrow;
-      set_column(c, fold_, normalizer);
+      if (!done_[c]) more = !take(c) || more;
     }
-    if (!more) return false;
-    again_ = true;
-    for (size_t c = 0; c < count_; ++c) {
-      shift_[c] = next_shift_[c - c % fold_];
-      d_[c] = square_[c] = 0;
-    }
-    return true;
+    pass_ = pass_ == Pass::kNarrow ? Pass::kWide : Pass::kWideAgain;
+    return more;
   }
 
   void write(const void* x, void* y, const Offsets& offsets) override {
     affine_.move_to(offsets);
     const float* from = static_cast<const float*>(x);
     float* to = static_cast<float*>(y);
-    for (size_t i = 0; i < count_; i += kBlock) {
-      const size_t n = std::min(kBlock, count_ - i);
-      write_block(from + i, to + i, i, n);
+    const bool uniform = affine_.weight.is_uniform() && affine_.bias.is_uniform();
+    if (uniform && !wide_ && !affine_.has_steps()) {
+      write_uniform(from, affine_.weight.value(), affine_.bias.value(), to);
+    } else {
+      for (size_t i = 0; i < count_; i += kBlock) write_block(from + i, to + i, i, std::min(kBlock, count_ - i));
     }
     affine_.activate(to, count_);
   }
@@ -263,6 +245,37 @@ class ColumnsF32 final : public Panel<float> {
     return largest;
   }
 
+  enum class Pass : uint8_t { kNarrow, kWide, kWideAgain };
+
+  // Sets a run's normalizer by the sums of its columns, or, where these do not do, the shift of the next ones. As RunF32, but
+  // that a second wide shift is the last.
+  bool take(size_t first) {
+    double d = 0;
+    double square = 0;
+    for (size_t c = first; c < first + fold_; ++c) {
+      d += d_[c];
+      square += square_[c];
+      d_[c] = square_[c] = 0;
+    }
+    const float shift = sum_shift_[first];
+    const Moments moments(d, square, scaling_.size, centered_);
+    const bool narrow = moments.hold_in_f32(scaling_.eps_inside());
+    if (pass_ == Pass::kNarrow ? narrow : moments.hold_in_f64() || pass_ == Pass::kWideAgain) {
+      NormalizerF32 normalizer;
+      normalizer.set(shift, moments.d, moments.variance, scaling_, weight_bound_, false);
+      // Float32 arithmetic does where squares neither vanish nor overflow.
+      const bool plain = moments.variance + scaling_.eps_inside() >= 0x1p-100 && moments.second < 0x1p126;
+      normalizer.wide = normalizer.wide || !plain;
+      set_column(first, fold_, normalizer);
+      std::fill_n(done_ + first, fold_, true);
+      return true;
+    }
+    const auto mean = static_cast<float>(shift + moments.d);
+    const float next = !centered_ ? 0 : std::isfinite(mean) ? mean : first_value_[first];
+    std::fill_n(sum_shift_ + first, fold_, next);
+    return false;
+  }
+
   void add_rows(const float* x, size_t stride, size_t rows);
 
   // As SumsF32::add_magnitudes.
@@ -283,8 +296,8 @@ class ColumnsF32 final : public Panel<float> {
     }
   }
 
-  template <size_t kVectors, bool kPartial>
-  void add_columns(const float* x, size_t stride, size_t rows, size_t c, size_t n);
+  void add_wide(const float* x, size_t stride, size_t rows, size_t c);
+  void add_narrow(const float* x, size_t stride, size_t rows, size_t c);
 
   void set_column(size_t first, size_t n, const NormalizerF32& normalizer) {
     wide_ = wide_ || normalizer.wide;
@@ -302,6 +315,7 @@ class ColumnsF32 final : public Panel<float> {
   }
 
   void write_block(const float* x, float* y, size_t first, size_t n);
+  void write_uniform(const float* x, float w, float b, float* y);
 
   [[nodiscard]] double normalize_wide(float x, size_t c) const {
     return ((static_cast<double>(x) - shift_[c]) - mean_rest_[c]) * multiplier_[c];
@@ -313,13 +327,16 @@ class ColumnsF32 final : public Panel<float> {
 
   // Of others the mean is taken to be 0, which changes no bits.
   bool centered_;
-  bool started_ = false;
-  bool again_ = false;
-  bool wide_ = false;  // whether any column is
   double weight_bound_;
-  // Of each column; sums are padded to whole vectors.
-  float shift_[kCapacity], next_shift_[kCapacity];
+  bool narrow_;  // whether float32 sums are tried first
+  Pass pass_ = Pass::kWide;
+  bool started_ = false;
+  bool wide_ = false;  // whether any column is
+  // Of each column; sums are padded to kTogether columns.
+  float sum_shift_[kCapacity], first_value_[kCapacity];
   double d_[kCapacity], square_[kCapacity];
+  bool done_[kCapacity];
+  float shift_[kCapacity];
   float mean_[kCapacity], factor_[kCapacity], correction_[kCapacity];
   bool is_wide_[kCapacity];
   double mean_rest_[kCapacity], multiplier_[kCapacity], variance_[kCapacity], rstd_[kCapacity];

@@ -95,7 +95,7 @@ void run_as(const Call& call) {
   const auto x_of = [](const Tiles::Tile& tile) { return reinterpret_cast<const T*>(tile.x); };
   const auto y_of = [](const Tiles::Tile& tile) { return reinterpret_cast<T*>(tile.y); };
   // Channels that lie side by side come in one piece, where a tile holds them.
-  const bool line = inner == 1 && channels <= tiles.capacity();
+  const bool line = inner == 1 && channels <= tiles.capacity(channels);
   for (uint64_t i = 0; i < outer; ++i) {
     const uint64_t begin = i * channels * inner;
     for (uint64_t at = 0; at < inner; at += response.columns()) {

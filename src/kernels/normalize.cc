@@ -74,7 +74,7 @@ class Loops {
 
   void run(Runner& runner, uint64_t begin, uint64_t end) {
     const uint64_t per_slice = kept_.count() / layout_.slices;
-    if (reduced_.count() == 1 && layout_.size <= tiles_.capacity()) {
+    if (reduced_.count() == 1 && layout_.size <= tiles_.capacity(layout_.size)) {
       contiguous_runs(runner, begin * per_slice, end * per_slice);
     } else {
       for (uint64_t i = begin * per_slice; i < end * per_slice; ++i) segmented_run(runner, i);
@@ -119,7 +119,7 @@ class Loops {
   void contiguous_runs(Runner& runner, uint64_t begin, uint64_t end) {
     const uint64_t n = layout_.size;
     const uint64_t sharing = kept_.sharing();
-    uint64_t most = tiles_.capacity() / n;
+    uint64_t most = tiles_.capacity(n) / n;
     if (call_.activation != Activation::none) most = std::min<uint64_t>(most, std::max<uint64_t>(1, kNear / n));
     if (call_.is_remote(Operand::rstd)) most = std::min<uint64_t>(most, StatisticSink::kCapacity);
     for (uint64_t i = begin; i < end;) {
@@ -164,27 +164,41 @@ class Loops {
     runner.move_to(offsets);
     runner.begin();
     do {
-      each_segment(offsets, [&](const Tiles::Tile& tile, const Offsets&, size_t, size_t n) { runner.add(tile.x, n); });
+      each_segment(offsets, false,
+                   [&](const std::byte* x, std::byte*, const Offsets&, size_t, size_t n) { runner.add(x, n); });
     } while (runner.next_pass());
     report(runner.statistics(), index);
-    each_segment(offsets, [&](const Tiles::Tile& tile, const Offsets& segment, size_t position, size_t n) {
-      runner.move_to(segment);
-      runner.write(tile.x, tile.y, position, n);
-      tiles_.put();
-    });
+    const size_t size = arithmetic_size(call_.dtype);
+    each_segment(offsets, true,
+                 [&](const std::byte* x, std::byte* y, const Offsets& segment, size_t position, size_t n) {
+                   runner.move_to(segment);
+                   const size_t most = call_.activation != Activation::none ? kNear : n;
+                   for (size_t i = 0; i < n; i += most) {
+                     runner.write(x + i * size, y + i * size, position + i, std::min(most, n - i));
+                   }
+                 });
   }
 
+  // Visits the segments of a run, or parts of them. As many at a time are brought near as lie at the same distance from each
+  // other and a tile holds.
   template <class Visit>
-  void each_segment(const Offsets& offsets, const Visit& visit) {
+  void each_segment(const Offsets& offsets, bool writes, const Visit& visit) {
     const auto size = static_cast<size_t>(layout_.size);
-    const bool stepwise = call_.activation != Activation::none;
-    const size_t most = stepwise ? std::min(tiles_.capacity(), kNear) : tiles_.capacity();
-    for (uint64_t j = 0; j < reduced_.count(); ++j) {
-      const Offsets segment = reduced_.at(j, offsets);
-      for (size_t at = 0; at < size; at += std::min(most, size - at)) {
-        const size_t n = std::min(most, size - at);
-        visit(tiles_.get(segment.x + at, 1, n, 0), segment, at, n);
+    const size_t capacity = tiles_.capacity(run_size());
+    const uint64_t inner = reduced_.inner_size();
+    const uint64_t together = std::min<uint64_t>(inner, std::max<size_t>(1, capacity / size));
+    for (uint64_t j = 0; j < reduced_.count();) {
+      const auto segments = static_cast<size_t>(std::min(together, inner - j % inner));
+      for (size_t at = 0; at < size; at += std::min(capacity, size - at)) {
+        const size_t n = std::min(capacity, size - at);
+        const Tiles::Tile tile = tiles_.get(reduced_.at(j, offsets).x + at, segments, n, reduced_.inner_stride());
+        for (size_t k = 0; k < segments; ++k) {
+          const size_t begin = k * tile.stride * arithmetic_size(call_.dtype);
+          visit(tile.x + begin, tile.y + begin, reduced_.at(j + k, offsets), at, n);
+        }
+        if (writes) tiles_.put();
       }
+      j += segments;
     }
   }
 
@@ -212,8 +226,10 @@ class Loops {
   template <class Visit>
   void each_rows(const Offsets& offsets, uint64_t first, size_t n, const Visit& visit) {
     const uint64_t inner = reduced_.inner_size();
-    uint64_t most = std::min<uint64_t>(inner, std::max<size_t>(1, tiles_.capacity() / n));
-    if (most > kBlock) most = most / kBlock * kBlock;
+    // Sums are taken of so many rows, whatever a tile holds.
+    uint64_t most = tiles_.capacity(reduced_.count() * n) / n;
+    const uint64_t step = most > kBlock ? kBlock : kColumnRows;
+    most = std::min(inner, most / step * step);
     for (uint64_t row = 0; row < reduced_.count();) {
       const auto rows = static_cast<size_t>(std::min(most, inner - row % inner));
       const uint64_t at = reduced_.at(row, offsets).x + first;

@@ -28,14 +28,22 @@ class Axes {
       strides_[rank_++] = stride;
       count_ *= call.dims[d].size;
     }
+    for (uint8_t operand = 0; operand < kStrided; ++operand) {
+      if (advances(operand)) advancing_[advancing_count_++] = operand;
+    }
   }
 
   /// The number of positions; 1 where there are no dimensions.
   [[nodiscard]] uint64_t count() const { return count_; }
 
-  /// The step in x along the innermost of them, and its size.
+  /// The step in x from a position to the next, and how many positions in turn it leads through: a property of x alone, wherever
+  /// the parameters split its dimensions.
   [[nodiscard]] uint64_t inner_stride() const { return rank_ == 0 ? 0 : strides_[0]; }
-  [[nodiscard]] uint64_t inner_size() const { return rank_ == 0 ? 1 : call_.dims[dims_[0]].size; }
+  [[nodiscard]] uint64_t inner_size() const {
+    uint64_t size = 1;
+    for (size_t i = 0; i < rank_ && strides_[i] == size * strides_[0]; ++i) size *= call_.dims[dims_[i]].size;
+    return size;
+  }
 
   /// Adds the offsets of a position.
   [[nodiscard, gnu::noinline]] Offsets at(uint64_t position, Offsets offsets) const {
@@ -46,7 +54,8 @@ class Axes {
       position /= size;
       if (index == 0) continue;
       offsets.x += index * strides_[i];
-      for (size_t operand = 0; operand < kStrided; ++operand) {
+      for (size_t k = 0; k < advancing_count_; ++k) {
+        const size_t operand = advancing_[k];
         offsets.parameter[operand] += index * call_.strides[operand][d];
       }
     }
@@ -67,9 +76,19 @@ class Axes {
   }
 
  private:
+  [[nodiscard]] bool advances(size_t operand) const {
+    for (size_t i = 0; i < rank_; ++i) {
+      if (call_.strides[operand][dims_[i]] != 0) return true;
+    }
+    return false;
+  }
+
   const Call& call_;
   size_t rank_ = 0;
   uint64_t count_ = 1;
+  // Parameters that advance along any of them.
+  size_t advancing_count_ = 0;
+  uint8_t advancing_[kStrided];
   // The innermost first.
   uint8_t dims_[Call::kMaxRank];
   uint64_t strides_[Call::kMaxRank];

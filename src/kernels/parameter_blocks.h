@@ -111,7 +111,7 @@ class ParameterBlocks {
       source_.move_to(base);
       filled_ = 0;
       direct_ = nullptr;
-      if (place_ == Place::kRepeated) fill(*converted(0, 1));
+      if (place_ == Place::kRepeated) fill(whole_ != nullptr ? whole_[base] : *converted(0, 1));
     }
   }
 
@@ -142,6 +142,9 @@ class ParameterBlocks {
   /// The element at the present base.
   [[nodiscard]] T value() { return *at(0, 1); }
 
+  /// Whether that stands at every position.
+  [[nodiscard]] bool is_uniform() const { return direct_ != nullptr && step_ == 0; }
+
  private:
   enum class Place : uint8_t { kNone, kDirect, kRepeated, kConverted };
 
@@ -169,6 +172,7 @@ class ParameterBlocks {
       place_directly(parameter);
     } else {
       place_ = source_.is_repeated() ? Place::kRepeated : Place::kConverted;
+      if (can_be_direct(parameter, source_.is_remote())) whole_ = static_cast<const T*>(parameter.data);
       as_is_ = source_.is_contiguous() && parameter.dtype == kDTypeOf<T> && offset_ == 0;
       source_.move_to(kNowhere);
       move_to(0);
@@ -222,7 +226,7 @@ class ParameterBlocks {
   }
 
   const T* direct_ = nullptr;  // what stands at position 0, unless it must be converted
-  const T* whole_ = nullptr;   // where it is direct
+  const T* whole_ = nullptr;   // all of it, where it can be read as it is
   size_t step_ = 1;
   Place place_ = Place::kNone;
   bool as_is_ = false;  // handed over piece by piece, but not converted

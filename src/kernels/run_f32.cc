@@ -30,10 +30,9 @@ void RunF32::add(const float* x, size_t n) {
     sums_.add_wide(x, n, shift_);
   } else if (!centered_) {
     sums_.add<Sums::kSquares, false>(x, n, 0);
-  } else if (pass_ == Pass::kShifted) {
+  } else if (pass_ == Pass::kShifted || wants_precise_sums(scaling_.size, weight_bound_)) {
+    // At first the shift is 0, which changes nothing.
     sums_.add<Sums::kPrecise, true>(x, n, shift_);
-  } else if (wants_precise_sums(scaling_.size, weight_bound_)) {
-    sums_.add<Sums::kPrecise, false>(x, n, 0);
   } else {
     sums_.add<Sums::kPlain, false>(x, n, 0);
   }
@@ -44,7 +43,7 @@ bool RunF32::next_pass() {
     normalizer_.set_factor(scaling_.floored(sums_.norm(scaling_.op == Op::max_normalize), 1), 1, true);
     return false;
   }
-  const Moments moments(sums_, scaling_.size, centered_);
+  const Moments moments(sums_.d(), sums_.square(), scaling_.size, centered_);
   const bool wide = pass_ >= Pass::kWide;
   if (wide ? moments.hold_in_f64() || pass_ == Pass::kWideAgain : moments.hold_in_f32(scaling_.eps_inside())) {
     normalizer_.set(shift_, moments.d, moments.variance, scaling_, weight_bound_, wide);

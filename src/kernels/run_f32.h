@@ -210,6 +210,7 @@ struct NormalizerF32 {
   /// y = (x - mean) * rstd * w + b for one vector, in float32.
   template <bool kCentered>
   struct Narrow {
+    static constexpr bool kUnrolled = true;
     simd::F32x4 mean, multiplier, correction;
 
     explicit Narrow(const NormalizerF32& of)
@@ -227,6 +228,7 @@ struct NormalizerF32 {
 
   /// The same in float64, rounded once.
   struct Wide {
+    static constexpr bool kUnrolled = false;
     simd::F64x2 shift, d, multiplier;
 
     explicit Wide(const NormalizerF32& of)
@@ -258,11 +260,13 @@ struct NormalizerF32 {
   static void write_block(const Normalize& normalize, const float* x, const float* w, const float* b, float* y,
                           size_t n) {
     using namespace simd;
-    LAYERNORM_ROLLED
-    for (; n >= kStep; n -= kStep, x += kStep, w += kStep, b += kStep, y += kStep) {
-      for (size_t k = 0; k < 4; ++k) write_vector(normalize, x + 4 * k, w + 4 * k, b + 4 * k, y + 4 * k);
-    }
     size_t i = 0;
+    if constexpr (Normalize::kUnrolled) {
+      LAYERNORM_ROLLED
+      for (; i + kStep <= n; i += kStep) {
+        for (size_t k = i; k < i + kStep; k += F32x4::kLanes) write_vector(normalize, x + k, w + k, b + k, y + k);
+      }
+    }
     LAYERNORM_ROLLED
     for (; i + F32x4::kLanes <= n; i += F32x4::kLanes) write_vector(normalize, x + i, w + i, b + i, y + i);
     if (i < n) {
@@ -301,6 +305,26 @@ double weigh(ParameterBlocks<T>& weight, const Scaling& scaling) {
   }
   return 1;
 }
+
+/// Of d = x - shift: mean, mean square, variance.
+struct Moments {
+  bool centered;
+  double d, second, variance;
+
+  Moments(double d_sum, double square_sum, size_t size, bool is_centered)
+      : centered(is_centered),
+        d(centered ? d_sum / static_cast<double>(size) : 0),
+        second(square_sum / static_cast<double>(size)),
+        variance(second - d * d) {}
+
+  /// Float32 squares round to a multiple of 2^-149: a least variance of 2^-100 leaves them 49 bits below.
+  [[nodiscard]] bool hold_in_f32(double eps) const {
+    return d * d <= variance / 4 && variance + eps >= 0x1p-100 && std::isfinite(second);
+  }
+
+  /// Float64 sums lose 2 * 5 of their 53 bits at most when the mean is 2^5 deviations off the shift.
+  [[nodiscard]] bool hold_in_f64() const { return !centered || d * d <= variance * 0x1p10; }
+};
 
 /// The statistics of one run, taken in as many passes over its values as it needs.
 class RunF32 {
@@ -349,7 +373,7 @@ class RunF32 {
   /// kShortRun, wide otherwise. What most runs need, without the state of a RunF32.
   template <bool kWide>
   static bool accept_first(const SumsF32& sums, const Scaling& scaling, double weight_bound, NormalizerF32& out) {
-    const Moments moments(sums, scaling.size, is_centered(scaling.op));
+    const Moments moments(sums.d(), sums.square(), scaling.size, is_centered(scaling.op));
     if (kWide ? !moments.hold_in_f64() : !moments.hold_in_f32(scaling.eps_inside())) return false;
     out.set(0, moments.d, moments.variance, scaling, weight_bound, kWide);
     return true;
@@ -357,26 +381,6 @@ class RunF32 {
 
  private:
   enum class Pass : uint8_t { kPlain, kShifted, kWide, kWideAgain };
-
-  // Of d = x - shift: mean, mean square, variance.
-  struct Moments {
-    bool centered;
-    double d, second, variance;
-
-    Moments(const SumsF32& sums, size_t size, bool is_centered)
-        : centered(is_centered),
-          d(centered ? sums.d() / static_cast<double>(size) : 0),
-          second(sums.square() / static_cast<double>(size)),
-          variance(second - d * d) {}
-
-    // Float32 squares round to a multiple of 2^-149: a least variance of 2^-100 leaves them 49 bits below.
-    [[nodiscard]] bool hold_in_f32(double eps) const {
-      return d * d <= variance / 4 && variance + eps >= 0x1p-100 && std::isfinite(second);
-    }
-
-    // Float64 sums lose 2 * 5 of their 53 bits at most when the mean is 2^5 deviations off the shift.
-    [[nodiscard]] bool hold_in_f64() const { return !centered || d * d <= variance * 0x1p10; }
-  };
 
   Scaling scaling_;
   bool centered_;

@@ -19,10 +19,19 @@ class Tiles {
         to_(static_cast<std::byte*>(call.y)),
         stored_size_(element_size(call.dtype)),
         size_(arithmetic_size(call.dtype)),
-        direct_(!is_16_bit(call.dtype) && !call.is_remote(x) && !call.is_remote(Operand::y)) {}
+        direct_(!is_16_bit(call.dtype) && !call.is_remote(x) && !call.is_remote(Operand::y)) {
+    if (direct_ || call.transfer == nullptr) return;
+    const std::span<std::byte> given = call.transfer->stage();
+    if (given.size() > stage_.size()) stage_ = given;
+  }
+  Tiles(const Tiles&) = delete;
+  Tiles& operator=(const Tiles&) = delete;
 
-  /// Elements that a tile may have, a multiple of 64.
-  [[nodiscard]] size_t capacity() const { return direct_ ? SIZE_MAX / 64 * 64 : kStageBytes / size_; }
+  /// Elements that a tile may have, a multiple of 64, where `wanted` would be held at once: as few as will do stay nearest.
+  [[nodiscard]] size_t capacity(uint64_t wanted) const {
+    const size_t most = wanted * size_ <= kOwnStage ? kOwnStage : stage_.size();
+    return (direct_ ? SIZE_MAX : most / size_) / 64 * 64;
+  }
 
   struct Tile {
     const std::byte* x;
@@ -38,7 +47,7 @@ class Tiles {
       key_ = key;
       each_piece([&](uint64_t begin, size_t n, std::byte* staged) { fetch(begin, n, staged); });
     }
-    return {stage_, stage_, columns};
+    return {stage_.data(), stage_.data(), columns};
   }
 
   /// Takes the last tile away, which has become y.
@@ -49,7 +58,7 @@ class Tiles {
   }
 
  private:
-  static constexpr size_t kStageBytes = 65536;
+  static constexpr size_t kOwnStage = 65536;
   static constexpr size_t kPiece = 2048;  // elements of a 16-bit type that are converted at a time
 
   struct Key {
@@ -67,7 +76,7 @@ class Tiles {
     for (size_t row = 0; row < (whole ? 1 : key_.rows); ++row) {
       for (size_t i = 0; i < length; i += most) {
         const size_t n = length - i < most ? length - i : most;
-        visit(key_.offset + row * key_.stride + i, n, stage_ + (row * length + i) * size_);
+        visit(key_.offset + row * key_.stride + i, n, stage_.data() + (row * length + i) * size_);
       }
     }
   }
@@ -103,7 +112,8 @@ class Tiles {
   size_t stored_size_, size_;
   bool direct_;
   Key key_;
-  alignas(16) std::byte stage_[kStageBytes];
+  alignas(16) std::byte own_stage_[kOwnStage];
+  std::span<std::byte> stage_ = own_stage_;
   alignas(16) std::byte stored_[kPiece * sizeof(uint16_t)];
 };
 

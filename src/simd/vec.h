@@ -122,11 +122,9 @@ inline I64x2 operator==(F64x2 a, F64x2 b) { return {wasm_f64x2_eq(a.v, b.v)}; }
 /// Per lane, a where the mask's bits are set, else b.
 inline F64x2 select(I64x2 mask, F64x2 a, F64x2 b) { return {wasm_v128_bitselect(a.v, b.v, mask.v)}; }
 
-/// x, but of a magnitude of at most `most`, NaN as well: magnitudes are compared as integers.
-inline F32x4 limit_magnitude(F32x4 x, F32x4 most) {
-  const v128_t sign = wasm_v128_and(x.v, wasm_i32x4_splat(INT32_MIN));
-  return {wasm_v128_or(wasm_i32x4_min(wasm_f32x4_abs(x.v), most.v), sign)};
-}
+/// x, but `least` where it is less and `most` where it is more, for least < 0 < most; NaN becomes either. As integers positive
+/// floats are in order, and negative ones, without sign, in reverse order above all of them.
+inline F32x4 limit(F32x4 x, F32x4 least, F32x4 most) { return {wasm_u32x4_min(wasm_i32x4_min(x.v, most.v), least.v)}; }
 
 /// a, but NaN where x is.
 inline F32x4 with_nan_of(F32x4 a, F32x4 x) { return {wasm_v128_or(a.v, wasm_f32x4_ne(x.v, x.v))}; }

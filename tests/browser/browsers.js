@@ -27,15 +27,21 @@ const CHROMIUM_FLAGS = [
 
 /**
  * @param {Engine} engine
- * @param {{ flags?: string[], preferences?: Record<string, boolean | number | string> }} [options] flags of Chromium's,
- *   preferences of Firefox's
+ * @param {{
+ *   flags?: string[], preferences?: Record<string, boolean | number | string>, extensions?: boolean
+ * }} [options] flags of Chromium's and whether it takes extensions, preferences of Firefox's
  * @returns {Promise<import("puppeteer-core").Browser>} headless, to be closed
  */
-export function launch({ name, path }, { flags = [], preferences = {} } = {}) {
+export function launch({ name, path }, { flags = [], preferences = {}, extensions = false } = {}) {
   if (path === undefined) throw new Error(`${name} is not installed`);
   const shared = { executablePath: path, headless: true, timeout: 60_000, protocolTimeout: 30_000 };
   return name === "chromium"
-    ? puppeteer.launch({ ...shared, browser: "chrome", args: [...CHROMIUM_FLAGS, ...flags] })
+    ? puppeteer.launch({
+        ...shared,
+        browser: "chrome",
+        args: [...CHROMIUM_FLAGS, ...flags],
+        ...(extensions ? { enableExtensions: true, pipe: true } : {}),
+      })
     : puppeteer.launch({
         ...shared,
         browser: "firefox",

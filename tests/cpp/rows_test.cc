@@ -277,6 +277,41 @@ TEST(Checks, RefuseSizesThatOverflow) {
   EXPECT_EQ(check(call), Status::bad_dims);
 }
 
+TEST(Checks, RefuseStridesThatOverflow) {
+  std::vector<float> x(10), y(10), weight(3);
+  Call call;
+  call.rank = 2;
+  call.dims[0] = {2, false};
+  call.dims[1] = {5, true};
+  call.x = x.data();
+  call.y = y.data();
+  call.parameter(Operand::weight) = std::span<const float>(weight);
+  // Four steps of 2^62 are 0 modulo 2^64.
+  call.strides[static_cast<size_t>(Operand::weight)][1] = uint64_t{1} << 62;
+  EXPECT_EQ(check(call), Status::size_mismatch);
+  call.strides[static_cast<size_t>(Operand::weight)][1] = 0;
+  call.strides[static_cast<size_t>(Operand::weight)][0] = 2;
+  EXPECT_EQ(check(call), Status::ok);
+  call.strides[static_cast<size_t>(Operand::weight)][0] = 3;
+  EXPECT_EQ(check(call), Status::size_mismatch);
+}
+
+TEST(Checks, RefuseRunningStatisticsOfMoreThanOneDimension) {
+  std::vector<float> x(24), y(24), running(4);
+  Call call;
+  call.rank = 3;
+  call.dims[0] = {2, true};
+  call.dims[1] = {4, false};
+  call.dims[2] = {3, true};
+  call.x = x.data();
+  call.y = y.data();
+  call.parameter(Operand::running_mean) = std::span<const float>(running);
+  call.strides[static_cast<size_t>(Operand::running_mean)][1] = 1;
+  EXPECT_EQ(check(call), Status::ok);
+  call.dims[2].reduced = false;
+  EXPECT_EQ(check(call), Status::bad_dims);
+}
+
 TEST(Checks, LetAnEmptyBatchPass) {
   EXPECT_EQ(layer_norm(std::span<const float>(), 4, {}, std::span<float>()), Status::ok);
 }

@@ -131,6 +131,20 @@ TEST(LanesOfFloat, MagnitudesPutNanAboveInfinity) {
   }
 }
 
+TEST(LanesOfFloat, LimitKeepsWhatIsBetween) {
+  const float cases[][2] = {{0.0F, 0.0F},   {-0.0F, -0.0F},   {1e-40F, 1e-40F},  {-1e-40F, -1e-40F},
+                            {87.5F, 87.5F}, {-87.5F, -87.5F}, {90.0F, 88.0F},    {-90.0F, -88.0F},
+                            {1e38F, 88.0F}, {-1e38F, -88.0F}, {INFINITY, 88.0F}, {-INFINITY, -88.0F}};
+  for (const auto& [x, expected] : cases) {
+    float limited[4];
+    store(limited, limit(splat(x), splat(-88.0F), splat(88.0F)));
+    for (const float lane : limited) EXPECT_EQ(std::bit_cast<uint32_t>(lane), std::bit_cast<uint32_t>(expected)) << x;
+  }
+  float of_nan[4];
+  store(of_nan, limit(splat(std::numeric_limits<float>::quiet_NaN()), splat(-88.0F), splat(88.0F)));
+  for (const float lane : of_nan) EXPECT_EQ(std::fabs(lane), 88.0F);
+}
+
 TEST(LanesOfDouble, SumAndSelect) {
   const double lanes[2] = {3, 5};
   EXPECT_EQ(sum_lanes(load(lanes)), 8);

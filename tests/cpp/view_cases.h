@@ -77,8 +77,8 @@ class Random {
 };
 
 /// A call of any operation over a view of any pattern.
-inline Case make_case(unsigned seed) {
-  Random random(seed);
+template <class Choices>
+Case make_case_of(Choices& random) {
   Case made;
   Call& call = made.call;
   constexpr DType kDTypes[] = {DType::float32, DType::float64, DType::float16, DType::bfloat16};
@@ -142,6 +142,11 @@ inline Case make_case(unsigned seed) {
     call.rstd = reinterpret_cast<double*>(made.memory[Operand::rstd].data());
   }
   return made;
+}
+
+inline Case make_case(unsigned seed) {
+  Random random(seed);
+  return make_case_of(random);
 }
 
 }  // namespace layernorm::test

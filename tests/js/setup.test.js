@@ -180,5 +180,8 @@ test("ensurePackages goes on without the browsers, and says which tests are skip
   const said = lines.join("\n");
   assert.match(said, /the tests in Chromium, skipped without it/);
   assert.match(said, /the tests in Firefox, skipped without it/);
-  assert.match(said, /sudo apt-get install --no-install-recommends chromium firefox-esr$/);
+  assert.match(
+    said,
+    /sudo apt-get install --no-install-recommends chromium firefox-esr webkit2gtk-driver xvfb xauth$/,
+  );
 });

@@ -3,9 +3,13 @@
 import * as layernorm from "../../dist/index.js";
 // @ts-expect-error: the runtime makes a WebAssembly.Module of it.
 import wasm from "../../dist/layernorm.wasm";
-import { init, initSync, layerNorm, plan, rmsNorm, tensor, zeros } from "../../dist/slim.js";
+import * as slim from "../../dist/slim.js";
 import { checks, describe, describeRejection } from "../browser/pages/checks.js";
-import { hashCases } from "../js/hash_cases.js";
+import { checkEntries } from "../runtimes/entries.js";
+
+const { init, initSync, layerNorm } = slim;
+/** @type {Record<string, unknown>} */
+const ENTRIES = { layernorm, "layernorm/slim": slim };
 
 export default {
   /** @param {{ url: string }} request */
@@ -20,11 +24,12 @@ export default {
       }),
       "/init": async () => {
         const result = url.includes("sync") ? initSync(wasm) : await init({ module: wasm });
-        return { result, checks: checks({ layerNorm, rmsNorm, plan, tensor, zeros }) };
+        return { result, checks: checks(slim) };
       },
       // All entries share the instance.
       "/default": () => checks(layernorm),
-      "/hashes": () => hashCases({ layerNorm, rmsNorm }),
+      "/entries": () =>
+        checkEntries({ load: async (name) => ENTRIES[name], wasm: { module: wasm } }),
       "/dispose": () => layernorm.dispose(),
     };
     const reply = await replies[new URL(url).pathname]?.();

@@ -1,14 +1,7 @@
-// The installed tarball in Cloudflare's workerd. Budget: 15 s.
+// The installed tarball in Cloudflare's workerd. Budget: 20 s.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import {
-  copyFileSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
@@ -16,6 +9,7 @@ import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
 import { assertChecks } from "../browser/assert_checks.js";
 import { graph, pack, ROOT } from "../package/pack.js";
+import { assertEntries } from "../runtimes/assert_entries.js";
 
 const PLATFORMS = /** @type {Record<string, string>} */ ({
   "linux x64": "linux-64",
@@ -64,7 +58,13 @@ for (const date of ["2024-01-01", "2025-06-01"]) {
       const entries = ["index.js", "slim.js"].map((name) => join(dist, name));
       const modules = new Set(entries.flatMap((entry) => graph(entry, { dynamic: true })));
       // Names as in the repository, so that the imports are the same. The first is the Worker.
-      const names = ["workerd/worker.js", "browser/pages/checks.js", "js/hash_cases.js"];
+      const names = [
+        "workerd/worker.js",
+        "browser/pages/checks.js",
+        "js/hash_cases.js",
+        "js/hash_operations.js",
+        "runtimes/entries.js",
+      ];
       const sources = names.map((name) => [`tests/${name}`, join(ROOT, "tests", name)]);
       for (const path of modules) sources.push([`dist/${relative(dist, path)}`, path]);
       const listed = sources.map(([name, path], i) => {
@@ -144,13 +144,9 @@ const config :Workerd.Config = (
       });
     }
 
-    test("layerNorm and rmsNorm give the stored bits", async () => {
+    test("every entry gives the bits that it gives elsewhere", async (t) => {
       await get("/init?sync");
-      const got = await get("/hashes");
-      const stored = JSON.parse(readFileSync(join(ROOT, "tests/golden/hashes.json"), "utf8"));
-      const differing = Object.keys(stored).filter((name) => got[name] !== stored[name]);
-      assert.deepEqual(differing, []);
-      assert.equal(Object.keys(got).length, Object.keys(stored).length);
+      t.diagnostic(assertEntries(await get("/entries"), "workerd"));
     });
 
     test("nothing is logged", () => assert.equal(log, ""));

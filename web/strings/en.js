@@ -162,6 +162,33 @@ export default {
     "Standard deviation after normalizing against eps from 1e-12 to 10. At eps {eps}: {spreads}.",
   epsPlotAxis: "standard deviation after, against ε",
 
+  waysTitle: "One tensor, three ways",
+  waysText:
+    "The same LayerNorm as a plain JavaScript loop, through this package’s WebAssembly, and on the graphics card through WebGPU. The loop sums in double precision; the other results are compared with its own before anything is timed.",
+  waysSize: "Size",
+  waysRun: "Run",
+  waysRunning: "Running: {way}…",
+  wayPlain: "Plain JavaScript",
+  wayTyped: "WebAssembly, ordinary arrays",
+  wayPlan: "WebAssembly, data already there",
+  wayGpu: "WebGPU, data already there",
+  wayGpuCopied: "WebGPU, sent there and read back",
+  waysColumnWay: "Way",
+  waysColumnRate: "GB/s",
+  waysColumnTime: "Time",
+  waysColumnDifference: "Largest difference",
+  waysMs: "{ms} ms",
+  waysCaption:
+    "{rows} × {features} float32: {size} MB read and as much written. Medians on this machine, differences relative to the larger of 1 and the result.",
+  waysDone: "All results agree. Fastest here is “{way}”: {factor} times the plain loop.",
+  waysDiffers: "The result of “{way}” differs more than it may. Please report it.",
+  waysAdapter: "WebGPU runs on: {name}.",
+  waysSoftware: "That is no graphics card but a program on the processor, so it is slow.",
+  waysNoWebGpu: "This browser has no WebGPU, so the graphics card takes no part.",
+  waysNoAdapter:
+    "This browser has WebGPU but found no graphics card that it may use, so none takes part.",
+  waysFailed: "It failed: {message}",
+
   errataTitle: "Where the documents are wrong",
   errataText:
     "This page follows two documents, “What is Layer Normalization?” in English and «Layer Normalization» in Russian. Misprints in the example are marked above, at <a href='#normalize'>the roots of <b>x</b><sub>2</sub> and <b>x</b><sub>3</sub></a> and at <a href='#scale'>the result of <b>x</b><sub>2</sub></a>. The others are in the Russian document’s text:",

@@ -153,6 +153,9 @@ struct Dim {
 /// Operands that do not lie in memory at once: elements [begin, begin + n) of one, in its own element type.
 class Transfer {
  public:
+  /// Room for the pieces that are worked on, aligned to 16 bytes, of a size that caches hold; where it is small, or none, the
+  /// core has some of its own.
+  virtual std::span<std::byte> stage() { return {}; }
   virtual void read(Operand operand, uint64_t begin, size_t n, void* to) = 0;
   virtual void write(Operand operand, uint64_t begin, size_t n, const void* from) = 0;
 
@@ -168,7 +171,8 @@ class Transfer {
 ///   residual            if there: sum = (residual + gate * x) + sum_bias, each step rounded, and sum is normalized
 ///   scale, shift        y * (1 + scale) + shift after the affine part
 ///   activation          last
-///   running_mean, _var  batch_norm: the statistics; layer_norm: updated by `momentum`, the weight of the new value
+///   running_mean, _var  batch_norm: the statistics; layer_norm: updated by `momentum`, the weight of the new value,
+///                       an element for each index of the one dimension that is kept
 ///
 /// A backward call takes the gradient of y, as large as x, and writes that of x to y. Parameters have gradients where
 /// `gradients` says so.

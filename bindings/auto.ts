@@ -1,0 +1,216 @@
+// The entry `layernorm/auto`: the same functions, async. Each call goes to WebGPU where x stands there, or where x is so
+// large that a GPU pays for the way there and back; else to wasm.
+import type { GPUAdapterLike, GPUDeviceLike, GPULike } from "./gpu/device_like.js";
+import { bytesOf, roundTrip } from "./gpu/round_trip.js";
+import * as wasm from "./index.js";
+import type {
+  AddGroupNormOptions,
+  AddLayerNormOptions,
+  AddRmsNormOptions,
+  BatchNormOptions,
+  GroupNormOptions,
+  Input,
+  InstanceNormOptions,
+  L2NormalizeOptions,
+  LayerNormOptions,
+  Like,
+  LocalResponseNormOptions,
+  LpNormalizeOptions,
+  MeanVarianceNormalizeOptions,
+  RmsNormOptions,
+  StatisticsLike,
+} from "./types.js";
+import type { GpuInput, GpuResult, GpuSums, OnGpu, WebGpuNorm } from "./webgpu.js";
+
+export type * from "./types.js";
+export type { GpuDType, GpuInput, GpuParameter, GpuTensor, OnGpu, WebGpuNorm } from "./webgpu.js";
+
+/** What computes. */
+export type Backend = "wasm" | "webgpu";
+
+/**
+ * Bytes of x from which on values in memory go to the GPU. The way there and back takes longer than wasm needs for most
+ * sizes: this is an estimate, which no benchmark on a GPU has confirmed yet.
+ */
+export const THRESHOLD_BYTES: number = 64 * 2 ** 20;
+
+type Options<O> = (O | OnGpu<O>) & {
+  /** Where to compute, whatever the size. Default: where x is; the GPU also for large values in memory. */
+  backend?: Backend | undefined;
+};
+type Output<X, O> = O extends { out: infer Out extends object } ? Out : Like<X>;
+type Sum<X, O> = O extends { sumOut: infer Out extends object } ? Out : Like<X>;
+type Statistics<X, O, Names extends string> = O extends { returnStats: true }
+  ? { [N in Names]: StatisticsLike<X> }
+  : unknown;
+type Result<X, O, Names extends string> = X extends GpuInput
+  ? GpuResult<O, Names>
+  : O extends { returnStats: true }
+    ? { output: Output<X, O> } & Statistics<X, O, Names>
+    : Output<X, O>;
+type Sums<X, O, Names extends string> = X extends GpuInput
+  ? GpuSums<O, Names>
+  : { output: Output<X, O>; sum: Sum<X, O> } & Statistics<X, O, Names>;
+
+type Any = Input | GpuInput;
+
+/** As that of `layernorm`, but async, and x may stand on the GPU. */
+export interface Auto<O, Names extends string> {
+  <X extends Any, Given extends Options<O>>(
+    x: X,
+    options?: Given,
+  ): Promise<Result<X, Given, Names>>;
+}
+/** The same for a sum. */
+export interface AutoAdd<O, Names extends string> {
+  <X extends Any, Given extends Options<O>>(
+    x: X,
+    residual: Any,
+    options?: Given,
+  ): Promise<Sums<X, Given, Names>>;
+}
+
+export const layerNorm: Auto<LayerNormOptions, "mean" | "rstd"> = (x: unknown, options?: unknown) =>
+  run("layerNorm", [x], options);
+export const rmsNorm: Auto<RmsNormOptions, "rstd"> = (x: unknown, options?: unknown) =>
+  run("rmsNorm", [x], options);
+export const groupNorm: Auto<GroupNormOptions, "mean" | "rstd"> = (x: unknown, options?: unknown) =>
+  run("groupNorm", [x], options);
+export const instanceNorm: Auto<InstanceNormOptions, "mean" | "rstd"> = (
+  x: unknown,
+  options?: unknown,
+) => run("instanceNorm", [x], options);
+export const batchNorm: Auto<BatchNormOptions, "mean" | "rstd"> = (x: unknown, options?: unknown) =>
+  run("batchNorm", [x], options);
+export const l2Normalize: Auto<L2NormalizeOptions, never> = (x: unknown, options?: unknown) =>
+  run("l2Normalize", [x], options);
+export const lpNormalize: Auto<LpNormalizeOptions, never> = (x: unknown, options?: unknown) =>
+  run("lpNormalize", [x], options);
+export const meanVarianceNormalize: Auto<MeanVarianceNormalizeOptions, never> = (
+  x: unknown,
+  options?: unknown,
+) => run("meanVarianceNormalize", [x], options);
+export const localResponseNorm: Auto<LocalResponseNormOptions, never> = (
+  x: unknown,
+  options?: unknown,
+) => run("localResponseNorm", [x], options);
+export const addLayerNorm: AutoAdd<AddLayerNormOptions, "mean" | "rstd"> = (
+  x: unknown,
+  residual: unknown,
+  options?: unknown,
+) => run("addLayerNorm", [x, residual], options);
+export const addRmsNorm: AutoAdd<AddRmsNormOptions, "rstd"> = (
+  x: unknown,
+  residual: unknown,
+  options?: unknown,
+) => run("addRmsNorm", [x, residual], options);
+export const addGroupNorm: AutoAdd<AddGroupNormOptions, "mean" | "rstd"> = (
+  x: unknown,
+  residual: unknown,
+  options?: unknown,
+) => run("addGroupNorm", [x, residual], options);
+
+type OpName = Exclude<
+  keyof typeof wasm,
+  "Tensor" | "tensor" | "zeros" | "plan" | "init" | "initSync" | "dispose"
+>;
+interface Found {
+  readonly norm: WebGpuNorm;
+  readonly isSoftware: boolean;
+}
+
+// The GPU in use, looked for once. A promise: concurrent calls wait for the same.
+let found: Promise<Found> | undefined;
+
+/**
+ * The GPU that calls go to, found now if it was not yet; or from now on the caller's device, on which x that stands on the GPU
+ * has to be.
+ *
+ * @throws {Error} (the promise rejects) if there is none
+ */
+export async function webgpu(device?: GPUDeviceLike): Promise<WebGpuNorm> {
+  if (device !== undefined) {
+    const { WebGpuNorm } = await import("./webgpu.js");
+    found = Promise.resolve({ norm: new WebGpuNorm(device), isSoftware: false });
+  }
+  return (await find()).norm;
+}
+
+function find(): Promise<Found> {
+  if (found === undefined) {
+    const search = create();
+    found = search;
+    // What failed may succeed later: a driver may have come back.
+    search.catch(() => {
+      if (found === search) found = undefined;
+    });
+  }
+  return found;
+}
+
+async function create(): Promise<Found> {
+  const { gpu } = (globalThis as { navigator?: { gpu?: GPULike } }).navigator ?? {};
+  const { WebGpuNorm } = await import("./webgpu.js");
+  const adapter = await gpu?.requestAdapter();
+  if (!adapter) throw new Error("layernorm/auto: there is no WebGPU, or it has no adapter here");
+  const norm = await WebGpuNorm.create({ adapter });
+  norm.device.lost.then(() => {
+    found = undefined;
+  });
+  return { norm, isSoftware: isSoftware(adapter) };
+}
+
+/** Whether an adapter is a CPU in disguise. */
+function isSoftware({ info = {} }: GPUAdapterLike): boolean {
+  const { vendor, architecture, device, description, isFallbackAdapter } = info;
+  const names = [vendor, architecture, device, description].join(" ");
+  return isFallbackAdapter === true || /swiftshader|llvmpipe|lavapipe|basic render/i.test(names);
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the functions' types say what comes out
+async function run(op: OpName, inputs: readonly unknown[], given: unknown): Promise<any> {
+  const { backend, ...options } = (given ?? {}) as {
+    backend?: unknown;
+  } & Record<string, unknown>;
+  // What is no object of options is refused by whoever computes.
+  const passed =
+    typeof given === "object" && given !== null && backend !== undefined ? options : given;
+  if (backend !== undefined && backend !== "wasm" && backend !== "webgpu") {
+    const got = typeof backend === "string" ? JSON.stringify(backend) : typeof backend;
+    const ErrorType = typeof backend === "string" ? RangeError : TypeError;
+    throw new ErrorType(`${op}: "backend" expected one of "wasm", "webgpu", got ${got}`);
+  }
+  const x = inputs[0];
+  if (isOnGpu(x)) {
+    if (backend === "wasm") {
+      throw new TypeError(`${op}: "backend" expected "webgpu" for x on the GPU, got "wasm"`);
+    }
+    return callOn((await find()).norm, op, inputs, passed);
+  }
+  if (backend !== "wasm" && (backend === "webgpu" || bytesOf(x) >= THRESHOLD_BYTES)) {
+    const isAsked = backend === "webgpu";
+    const gpu = isAsked ? await find() : await find().catch(() => undefined);
+    if (gpu !== undefined && (isAsked || !gpu.isSoftware)) {
+      const resident = inputs.some((input) => input instanceof wasm.Tensor);
+      const there = resident ? null : await roundTrip(gpu.norm, op, inputs, options);
+      if (there) return there.result;
+      if (there === null && isAsked) {
+        throw new TypeError(
+          `${op}: "backend" expected "wasm" for float64, nested or resident values and for training, got "webgpu"`,
+        );
+      }
+    }
+  }
+  return callOn(wasm, op, inputs, passed);
+}
+
+function callOn(where: object, op: OpName, inputs: readonly unknown[], options: unknown): unknown {
+  const functions = where as Record<OpName, (...args: unknown[]) => unknown>;
+  return functions[op](...inputs, options);
+}
+
+function isOnGpu(x: unknown): boolean {
+  if (typeof x !== "object" || x === null || ArrayBuffer.isView(x)) return false;
+  if ("location" in x) return x.location === "gpu-buffer";
+  return "gpuBuffer" in x || ("buffer" in x && "shape" in x);
+}

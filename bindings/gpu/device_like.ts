@@ -1,0 +1,107 @@
+// What is used of WebGPU, by structure: a project's own typings of it, whichever they are, fit.
+
+/** A GPUBuffer. */
+export interface GPUBufferLike {
+  readonly size: number;
+  readonly usage: number;
+  mapAsync(mode: number): Promise<unknown>;
+  getMappedRange(): ArrayBuffer;
+  unmap(): void;
+  destroy(): void;
+}
+
+/** A GPUComputePassEncoder. */
+export interface GPUComputePassLike {
+  setPipeline(pipeline: object): void;
+  setBindGroup(index: number, group: object): void;
+  dispatchWorkgroups(x: number, y?: number, z?: number): void;
+  end(): void;
+}
+
+/** A GPUCommandEncoder. */
+export interface GPUCommandEncoderLike {
+  beginComputePass(): GPUComputePassLike;
+  copyBufferToBuffer(
+    source: object,
+    sourceOffset: number,
+    target: object,
+    targetOffset: number,
+    size: number,
+  ): void;
+  finish(): object;
+}
+
+export interface GPUCompilationInfoLike {
+  readonly messages: readonly {
+    readonly type: string;
+    readonly message: string;
+    readonly lineNum: number;
+    readonly linePos: number;
+  }[];
+}
+
+export interface GPULimitsLike {
+  readonly maxStorageBufferBindingSize: number;
+  readonly maxBufferSize: number;
+  readonly maxStorageBuffersPerShaderStage: number;
+  readonly maxComputeWorkgroupsPerDimension: number;
+  readonly minStorageBufferOffsetAlignment: number;
+}
+
+/** A GPUDevice. */
+export interface GPUDeviceLike {
+  readonly adapterInfo?:
+    | {
+        readonly subgroupMinSize?: number | undefined;
+        readonly subgroupMaxSize?: number | undefined;
+      }
+    | undefined;
+  readonly features: { has(name: string): boolean };
+  readonly limits: GPULimitsLike;
+  readonly lost: Promise<{ readonly reason?: string | undefined; readonly message: string }>;
+  readonly queue: {
+    submit(buffers: never[]): void;
+    onSubmittedWorkDone(): Promise<unknown>;
+  };
+  createBuffer(descriptor: never): GPUBufferLike;
+  createShaderModule(descriptor: never): {
+    getCompilationInfo(): Promise<GPUCompilationInfoLike>;
+  };
+  createComputePipeline(descriptor: never): { getBindGroupLayout(index: number): object };
+  createBindGroup(descriptor: never): object;
+  createCommandEncoder(): GPUCommandEncoderLike;
+  pushErrorScope(filter: never): void;
+  popErrorScope(): Promise<{ readonly message: string } | null>;
+  destroy(): void;
+}
+
+/** A GPUAdapter. */
+export interface GPUAdapterLike {
+  readonly features: { has(name: string): boolean };
+  readonly limits: GPULimitsLike;
+  readonly info?:
+    | {
+        readonly vendor?: string | undefined;
+        readonly architecture?: string | undefined;
+        readonly device?: string | undefined;
+        readonly description?: string | undefined;
+        readonly isFallbackAdapter?: boolean | undefined;
+      }
+    | undefined;
+  requestDevice(descriptor?: never): Promise<GPUDeviceLike>;
+}
+
+/** A GPU, as `navigator.gpu`. */
+export interface GPULike {
+  requestAdapter(options?: never): Promise<GPUAdapterLike | null>;
+}
+
+/** Flags of GPUBufferUsage and GPUMapMode, which stand in the specification. */
+export const USAGE = {
+  mapRead: 0x1,
+  copySource: 0x4,
+  copyTarget: 0x8,
+  uniform: 0x40,
+  storage: 0x80,
+} as const;
+export const MAP_READ = 0x1;

@@ -1,0 +1,899 @@
+// From a descriptor to dispatches. Every operation is one of two ways: runs that a workgroup holds are read once; of others,
+// and where 16-bit elements do not stand in whole words, moments come first, then all elements are normalized by them.
+import type { Descriptor, Placed, View } from "../descriptor.js";
+import { wrongValue } from "../errors.js";
+import type { ParameterName } from "../parameters.js";
+import type { GPUBufferLike, GPULimitsLike } from "./device_like.js";
+import { formOf, mergeFormOf, type Subgroups, THREADS } from "./form.js";
+import type { GpuDType } from "./gpu_tensor.js";
+import { type Access, bindingType, type Program, type StoredType } from "./shaders.js";
+import { type Axis, type Box, reachIn, slabsOf } from "./slabs.js";
+import { type Dim, MOST_DIMS, Uniform } from "./uniform.js";
+
+/** Elements in a buffer, from a byte offset on. */
+export interface Memory {
+  readonly buffer: GPUBufferLike;
+  readonly offset: number;
+  readonly dtype: StoredType;
+}
+
+export interface Dispatch {
+  readonly program: Program;
+  readonly uniform: Uniform;
+  readonly bindings: readonly { buffer: GPUBufferLike; offset: number; size: number }[];
+  readonly workgroups: readonly [number, number];
+}
+
+/** Where the operands of a descriptor stand. */
+export interface Operands {
+  readonly x: Memory;
+  readonly y: Memory;
+  readonly sum: Memory | undefined;
+  readonly mean: Memory | undefined;
+  readonly rstd: Memory | undefined;
+  readonly parameters: ReadonlyMap<ParameterName, Memory>;
+}
+
+const BYTES = { float32: 4, float16: 2, bfloat16: 2, record: 32 } as const;
+
+/** An operand of a kernel: what it does there, and how it advances along the view. */
+interface Use {
+  readonly name: string;
+  readonly memory: Memory;
+  readonly strides: readonly number[];
+  readonly role: "x" | "y" | "parameter" | "vector" | "updated" | "record" | "statistic";
+  /** Where its beginning stands in the uniform. */
+  readonly base: "x" | "y" | "parameters" | "firstRun" | "firstChunk" | "firstStatistic";
+  /** Of a parameter, its place among them. */
+  readonly slot?: number;
+  readonly written?: boolean;
+  /** Elements beyond the one of an index that belong to it too. */
+  readonly tail?: number;
+}
+
+interface Kernel {
+  readonly kernel: string;
+  readonly view: readonly Axis[];
+  readonly x: readonly number[];
+  readonly runs: readonly number[];
+  readonly uses: readonly Use[];
+  readonly constants: Uniform;
+  readonly numbers?: Readonly<Record<string, number>>;
+  readonly absent?: readonly string[];
+  /** How many dimensions from the outermost on may be cut where bindings are too small. */
+  readonly cuts?: number;
+  /** Whether a lane's four elements can lie side by side in a box, alignment aside. */
+  canQuads(box: Box): boolean;
+  make(
+    box: Box,
+    quads: boolean,
+  ): {
+    parts: readonly string[];
+    overrides: Record<string, number>;
+    workgroups: number;
+    fill(uniform: Uniform): unknown;
+  };
+  /** Whether kept dimensions come before reduced ones, as kernels that hold runs want it. */
+  readonly byRuns: boolean;
+}
+
+const product = (sizes: readonly number[]) => sizes.reduce((a, b) => a * b, 1);
+
+/** Strides of what lies densely in the order of a view; of runs those along kept dimensions alone. */
+function denseStrides(view: readonly Axis[], of: (axis: Axis) => boolean = () => true): number[] {
+  const strides = new Array<number>(view.length).fill(0);
+  let stride = 1;
+  for (let d = view.length - 1; d >= 0; d--) {
+    if (!of(view[d]!)) continue;
+    strides[d] = stride;
+    stride *= view[d]!.size;
+  }
+  return strides;
+}
+
+/** A view without regard to parameters: neighbours that are both kept or both reduced are one. */
+function merged(view: View): Axis[] {
+  const axes: Axis[] = [];
+  for (const { size, reduced } of view) {
+    const last = axes.at(-1);
+    if (last?.reduced === reduced) axes[axes.length - 1] = { size: last.size * size, reduced };
+    else axes.push({ size, reduced });
+  }
+  return axes;
+}
+
+export class Schedule {
+  readonly dispatches: Dispatch[] = [];
+  readonly #limits: GPULimitsLike;
+  readonly #where: string;
+  readonly #scratch: (name: string, bytes: number) => GPUBufferLike;
+
+  constructor(
+    where: string,
+    limits: GPULimitsLike,
+    readonly subgroups: Subgroups | undefined,
+    /** Memory between the dispatches of one call. */
+    scratch: (name: string, bytes: number) => GPUBufferLike,
+  ) {
+    this.#where = where;
+    this.#limits = limits;
+    this.#scratch = scratch;
+  }
+
+  /** Everything that a forward operation does. */
+  forward(d: Descriptor, at: Operands): void {
+    if (d.window !== undefined) {
+      this.#respond(d, at);
+      return;
+    }
+    if (at.sum !== undefined) this.#add(d, at, at.sum);
+    const x = at.sum ?? at.x;
+    const constants = constantsOf(d);
+    if (d.kernel === "batch_norm") {
+      const records = this.#given(d, at, constants);
+      this.#normalize(d, at, x, records, constants);
+      return;
+    }
+    const updates = at.parameters.has("runningMean") || at.parameters.has("runningVar");
+    if (!updates && this.#runs(d, at, x, constants)) return;
+    const records = this.#moments(d, at, x, constants);
+    if (updates) this.#running(d, at, records, constants);
+    this.#normalize(d, at, x, records, constants);
+  }
+
+  /** Normalizes runs that workgroups hold. False if there are others. */
+  #runs(d: Descriptor, at: Operands, x: Memory, constants: Uniform): boolean {
+    const { view } = d;
+    const reduced = view.filter((axis) => axis.reduced);
+    const count = product(reduced.map(({ size }) => size));
+    const columns = !view.at(-1)!.reduced;
+    const contiguous =
+      !columns && view.slice(view.length - reduced.length).every((axis) => axis.reduced);
+    const canQuads = contiguous && view.at(-1)!.size % 4 === 0;
+    const { reduce, values, lanes, piece } = formOf(view, count, d.runs, this.subgroups);
+    if (piece < count) return false;
+    const strides = denseStrides(view);
+    const uses: Use[] = [
+      { name: "x", memory: x, strides, role: "x", base: "x" },
+      { name: "y", memory: at.y, strides, role: "y", base: "y", written: true },
+      ...this.#affineUses(d, at),
+      ...statisticUses(d, at),
+    ];
+    // Words that two runs share have to be written by one lane.
+    if (x.dtype !== "float32" && !(canQuads && this.#areAligned(uses))) return false;
+    return this.#emit(
+      {
+        kernel: "runs_kernel",
+        view,
+        x: strides,
+        runs: denseStrides(view, (axis) => !axis.reduced),
+        uses,
+        constants,
+        numbers: affineNumbers(d),
+        absent: [...absentAffine(d), ...absentStatistics(at)],
+        cuts: view.findIndex((axis) => axis.reduced),
+        byRuns: true,
+        canQuads: () => canQuads,
+        make: (box, quads) => {
+          const runs = runsIn(view, box);
+          const form = quads ? "quads" : "elements";
+          return {
+            parts: [
+              "moments",
+              reduce,
+              `tile_${form}`,
+              values,
+              "tile_moments",
+              "record",
+              ...affineParts(d),
+              `finish_${form}`,
+            ],
+            overrides: {
+              ...momentOverrides(d),
+              ...recordOverrides(d),
+              ...affineOverrides(d),
+            },
+            workgroups: Math.ceil(runs / (THREADS / lanes)),
+            fill: (uniform) => {
+              uniform.set("runs", runs).set("count", count);
+              uniform.set("lanes", lanes).set("piece", piece);
+            },
+          };
+        },
+      },
+      false,
+    );
+  }
+
+  /** The moments of all runs as records. */
+  #moments(d: Descriptor, at: Operands, x: Memory, constants: Uniform): Memory {
+    const view = merged(d.view);
+    const strides = denseStrides(view);
+    const runs = denseStrides(view, (axis) => !axis.reduced);
+    const columns = !view.at(-1)!.reduced;
+    const reduced = view.filter((axis) => axis.reduced);
+    const contiguous =
+      !columns && view.slice(view.length - reduced.length).every((axis) => axis.reduced);
+    const count = product(reduced.map(({ size }) => size));
+    const { reduce, values, lanes, piece } = formOf(view, count, d.runs, this.subgroups);
+    const records = this.#records("records", d.runs);
+    const xUse: Use = { name: "x", memory: x, strides, role: "x", base: "x" };
+    const countIn = (box: Box) => product(box.size.filter((_, i) => view[i]!.reduced));
+    const chunksIn = (box: Box) => Math.ceil(countIn(box) / piece);
+    const recordUse = (memory: Memory, chunks: number): Use => ({
+      name: "records",
+      memory,
+      strides: runs.map((stride) => stride * chunks),
+      tail: chunks - 1,
+      role: "record",
+      base: "firstRun",
+      written: true,
+    });
+    // Boxes that cut runs have pieces each, which stand one after the other; how runs are cut is the same for all. More boxes
+    // can mean more pieces, and more pieces more boxes.
+    let boxes: readonly Box[] = [];
+    let begins = new Map<string, number>();
+    let allChunks = Math.ceil(count / piece);
+    for (let before = 0; before !== allChunks; ) {
+      before = allChunks;
+      boxes = this.#slabs(view, [xUse, recordUse(records, before)])!;
+      begins = new Map();
+      allChunks = 0;
+      for (const box of boxes) {
+        const key = reducedKey(view, box);
+        if (begins.has(key)) continue;
+        begins.set(key, allChunks);
+        allChunks += chunksIn(box);
+      }
+    }
+    const whole = allChunks === 1;
+    const pieces = whole ? records : this.#records("pieces", d.runs * allChunks);
+    const target: Use = whole
+      ? recordUse(records, 1)
+      : { ...recordUse(pieces, allChunks), base: "firstChunk" };
+    for (const box of boxes) {
+      const firstChunk = begins.get(reducedKey(view, box))!;
+      this.#emit(
+        {
+          kernel: "moments_kernel",
+          view,
+          x: strides,
+          runs,
+          uses: [xUse, target, ...(whole ? statisticUses(d, at, runs) : [])],
+          constants,
+          absent: whole ? absentStatistics(at) : ["mean", "rstd"],
+          byRuns: true,
+          canQuads: (part) => contiguous && countIn(part) % 4 === 0,
+          make: (part, quads) => {
+            const runsHere = runsIn(view, part);
+            const chunks = chunksIn(part);
+            return {
+              parts: [
+                "moments",
+                reduce,
+                quads ? "tile_quads" : "tile_elements",
+                values,
+                "tile_moments",
+                "record",
+              ],
+              overrides: {
+                ...momentOverrides(d),
+                ...(whole ? recordOverrides(d) : {}),
+                whole: +whole,
+              },
+              workgroups: Math.ceil(runsHere / (THREADS / lanes)) * chunks,
+              fill: (uniform) => {
+                uniform.set("runs", runsHere).set("count", countIn(part)).set("chunks", chunks);
+                uniform.set("allChunks", allChunks).set("lanes", lanes).set("piece", piece);
+                if (!whole) uniform.words[4]! += firstChunk;
+              },
+            };
+          },
+        },
+        true,
+        [box],
+      );
+    }
+    if (!whole) this.#merge(d, at, pieces, records, allChunks, constants);
+    return records;
+  }
+
+  #merge(
+    d: Descriptor,
+    at: Operands,
+    pieces: Memory,
+    records: Memory,
+    allChunks: number,
+    constants: Uniform,
+  ): void {
+    const view: Axis[] = [{ size: d.runs, reduced: false }];
+    const { reduce, lanes } = mergeFormOf(allChunks, this.subgroups);
+    this.#emit({
+      kernel: "merge_kernel",
+      view,
+      x: [0],
+      runs: [1],
+      uses: [
+        {
+          name: "pieces",
+          memory: pieces,
+          strides: [allChunks],
+          tail: allChunks - 1,
+          role: "record",
+          base: "firstChunk",
+        },
+        {
+          name: "records",
+          memory: records,
+          strides: [1],
+          role: "record",
+          base: "firstRun",
+          written: true,
+        },
+        ...statisticUses(d, at, [1]),
+      ],
+      constants,
+      absent: absentStatistics(at),
+      byRuns: false,
+      canQuads: () => false,
+      make: (box) => ({
+        parts: ["moments", reduce, "record"],
+        overrides: { ...momentOverrides(d), ...recordOverrides(d) },
+        workgroups: Math.ceil(box.size[0]! / (THREADS / lanes)),
+        fill: (uniform) =>
+          uniform.set("runs", box.size[0]!).set("allChunks", allChunks).set("lanes", lanes),
+      }),
+    });
+  }
+
+  /** Records of runs whose statistics are given. */
+  #given(d: Descriptor, at: Operands, constants: Uniform): Memory {
+    const records = this.#records("records", d.runs);
+    this.#emit({
+      kernel: "given_kernel",
+      view: [{ size: d.runs, reduced: false }],
+      x: [0],
+      runs: [1],
+      uses: [
+        ...runningUses(at, "vector"),
+        {
+          name: "records",
+          memory: records,
+          strides: [1],
+          role: "record",
+          base: "firstRun",
+          written: true,
+        },
+        ...statisticUses(d, at, [1]),
+      ],
+      constants,
+      absent: absentStatistics(at),
+      cuts: 0,
+      byRuns: false,
+      canQuads: () => false,
+      make: () => ({
+        parts: ["moments", "record"],
+        overrides: recordOverrides(d),
+        workgroups: Math.ceil(d.runs / THREADS),
+        fill: (uniform) => uniform.set("runs", d.runs),
+      }),
+    });
+    return records;
+  }
+
+  /** Moves running statistics towards those of the batch. */
+  #running(d: Descriptor, at: Operands, records: Memory, constants: Uniform): void {
+    const uses = runningUses(at, "updated");
+    for (const use of uses) {
+      const isMean = use.name === "running_mean";
+      this.#emit({
+        kernel: isMean ? "running_mean_kernel" : "running_var_kernel",
+        view: [{ size: d.runs, reduced: false }],
+        x: [0],
+        runs: [1],
+        uses: [
+          use,
+          { name: "records", memory: records, strides: [1], role: "record", base: "firstRun" },
+        ],
+        constants,
+        cuts: 0,
+        byRuns: false,
+        canQuads: () => false,
+        make: () => ({
+          parts: ["moments", "running"],
+          overrides: {},
+          workgroups: Math.ceil(d.runs / 4 / THREADS),
+          fill: (uniform) => uniform.set("runs", d.runs),
+        }),
+      });
+    }
+  }
+
+  /** Normalizes all elements by the records of their runs. */
+  #normalize(d: Descriptor, at: Operands, x: Memory, records: Memory, constants: Uniform): void {
+    const { view } = d;
+    const strides = denseStrides(view);
+    const runs = denseStrides(view, (axis) => !axis.reduced);
+    const last = view.at(-1)!;
+    this.#emit({
+      ...elementwise(view),
+      kernel: "normalize_kernel",
+      uses: [
+        { name: "x", memory: x, strides, role: "x", base: "x" },
+        { name: "y", memory: at.y, strides, role: "y", base: "y", written: true },
+        { name: "records", memory: records, strides: runs, role: "record", base: "firstRun" },
+        ...this.#affineUses(d, at),
+      ],
+      constants,
+      numbers: affineNumbers(d),
+      absent: absentAffine(d),
+      make: (box, quads) =>
+        items(
+          box,
+          quads,
+          ["moments", ...affineParts(d)],
+          { ...affineOverrides(d), one_run: +(quads && last.reduced) },
+          at.y,
+        ),
+    });
+  }
+
+  /** sum = (residual + gate * x) + sumBias */
+  #add(d: Descriptor, at: Operands, sum: Memory): void {
+    const { view } = d;
+    const strides = denseStrides(view);
+    const names = ["residual", "gate", "sumBias"] as const;
+    const uses: Use[] = [
+      { name: "x", memory: at.x, strides, role: "x", base: "x" },
+      { name: "y", memory: sum, strides, role: "y", base: "y", written: true },
+    ];
+    const numbers: Record<string, number> = {};
+    const constants = new Uniform(undefined, []);
+    for (const [slot, name] of names.entries()) {
+      const inKernel = name === "sumBias" ? "sum_bias" : name;
+      const value = d[name];
+      if (typeof value === "object") {
+        uses.push(parameterUse(inKernel, at.parameters.get(name)!, value, slot));
+      } else {
+        numbers[inKernel] = slot;
+        constants.setFloat("numbers", value ?? (name === "gate" ? 1 : 0), slot);
+      }
+    }
+    this.#emit({
+      ...elementwise(view),
+      kernel: "sum_kernel",
+      uses,
+      constants,
+      numbers,
+      make: (box, quads) => items(box, quads, [], {}, sum),
+    });
+  }
+
+  #respond(d: Descriptor, at: Operands): void {
+    const { view } = d;
+    const { size, alpha, beta, k } = d.window!;
+    const strides = denseStrides(view);
+    // A value is read again for its neighbours: in place it would be gone.
+    const inPlace = at.x.buffer === at.y.buffer;
+    const target: Memory = inPlace
+      ? {
+          buffer: this.#scratch("response", product(view.map((axis) => axis.size)) * 4),
+          offset: 0,
+          dtype: at.y.dtype,
+        }
+      : at.y;
+    const constants = new Uniform(undefined, []);
+    const high = Math.fround(Math.round(-beta * 2048) / 2048);
+    constants.setFloat("window", alpha / size, 0).setFloat("window", k, 1);
+    constants.setFloat("window", high, 2).setFloat("window", -beta - high, 3);
+    const channels = view[1]!.size;
+    const below = Math.floor((size - 1) / 2);
+    constants
+      .set("below", Math.min(below, channels))
+      .set("above", Math.min(size - 1 - below, channels));
+    constants.set("channels", channels).set("inner", view[2]!.size);
+    this.#emit({
+      ...elementwise(view),
+      kernel: "local_response_kernel",
+      cuts: 1,
+      uses: [
+        { name: "x", memory: at.x, strides, role: "x", base: "x" },
+        { name: "y", memory: target, strides, role: "y", base: "y", written: true },
+      ],
+      constants,
+      make: (box, quads) => items(box, quads, ["moments"], {}, target),
+    });
+    if (!inPlace) return;
+    const whole: Axis[] = [{ size: product(view.map((axis) => axis.size)), reduced: false }];
+    this.#emit({
+      ...elementwise(whole),
+      kernel: "copy_kernel",
+      uses: [
+        { name: "x", memory: target, strides: [1], role: "x", base: "x" },
+        { name: "y", memory: at.y, strides: [1], role: "y", base: "y", written: true },
+      ],
+      constants,
+      make: (box, quads) => items(box, quads, [], {}, at.y),
+    });
+  }
+
+  #affineUses(d: Descriptor, at: Operands): Use[] {
+    return AFFINE.flatMap((name, slot) => {
+      const value = d[name];
+      if (typeof value !== "object") return [];
+      return [parameterUse(name, at.parameters.get(name)!, value, slot)];
+    });
+  }
+
+  #records(name: string, count: number): Memory {
+    return { buffer: this.#scratch(name, count * BYTES.record), offset: 0, dtype: "record" };
+  }
+
+  #slabs(
+    view: readonly Axis[],
+    uses: readonly Use[],
+    cuts = view.length,
+    must = true,
+  ): Box[] | undefined {
+    // Bindings begin at multiples of the alignment.
+    const most =
+      this.#limits.maxStorageBufferBindingSize - this.#limits.minStorageBufferOffsetAlignment;
+    const outer = view.slice(0, cuts);
+    const inner = view.slice(cuts).map(({ size }) => size);
+    const reaches = uses.map(({ memory, strides, tail: own = 0 }) => {
+      let tail = own;
+      for (const [i, size] of inner.entries()) tail += (size - 1) * strides[cuts + i]!;
+      return { bytes: BYTES[memory.dtype], strides: strides.slice(0, cuts), tail };
+    });
+    const boxes = slabsOf(outer, reaches, most);
+    if (boxes !== undefined) {
+      return boxes.map(({ begin, size }) => ({
+        begin: [...begin, ...inner.map(() => 0)],
+        size: [...size, ...inner],
+      }));
+    }
+    if (!must) return undefined;
+    const need = Math.max(...reaches.map((reach) => reach.bytes * (1 + reach.tail)));
+    throw wrongValue(
+      this.#where,
+      "x",
+      `at most ${most} bytes in one binding (the device's maxStorageBufferBindingSize)`,
+      `${need}`,
+    );
+  }
+
+  #areAligned(uses: readonly Use[]): boolean {
+    return (
+      uses.every(
+        ({ role, memory }) =>
+          (role !== "x" && role !== "y") || memory.offset % (4 * BYTES[memory.dtype]) === 0,
+      ) && !sharesWithWritten(uses)
+    );
+  }
+
+  /** Adds the dispatches of a kernel: one for each box that bindings can hold. */
+  #emit(kernel: Kernel, must = true, given?: readonly Box[]): boolean {
+    const { view, uses } = kernel;
+    if (view.length > MOST_DIMS) {
+      throw wrongValue(
+        this.#where,
+        "x",
+        `at most ${MOST_DIMS} dimensions that cannot be joined`,
+        `${view.length}`,
+      );
+    }
+    const { maxStorageBuffersPerShaderStage: most } = this.#limits;
+    const boxes = given ?? this.#slabs(view, uses, kernel.cuts, must);
+    if (boxes === undefined) return false;
+    for (const box of boxes) {
+      const x = uses.filter(({ role }) => role === "x" || role === "y");
+      const quads =
+        kernel.canQuads(box) &&
+        !sharesWithWritten(uses) &&
+        x.every(({ memory, strides }) => {
+          const bytes = BYTES[memory.dtype];
+          const [first] = reachIn({ bytes, strides }, box);
+          return (memory.offset / bytes + first) % 4 === 0;
+        });
+      const made = kernel.make(box, quads);
+      const { bindings, accesses, types, bases } = this.#bind(kernel, box, quads);
+      if (bindings.length > most) {
+        if (!must) return false;
+        throw wrongValue(
+          this.#where,
+          "options",
+          `at most ${most} tensors in one dispatch (the device's maxStorageBuffersPerShaderStage)`,
+          `${bindings.length}`,
+        );
+      }
+      const uniform = new Uniform(kernel.constants, dimsOf(kernel, box));
+      const kept = kernel.byRuns ? view.filter((axis) => !axis.reduced).length : view.length;
+      uniform.set("kept", kept).set("reduced", view.length - kept);
+      uniform.set("total", product(box.size));
+      for (const { use, base } of bases) uniform.set(use.base, base, use.slot ?? 0);
+      made.fill(uniform);
+      this.dispatches.push({
+        program: {
+          kernel: kernel.kernel,
+          parts: made.parts,
+          dtype: (x[0]?.memory.dtype ?? "float32") as GpuDType,
+          accesses,
+          numbers: kernel.numbers ?? {},
+          absent: kernel.absent ?? [],
+          bindings: types,
+          overrides: made.overrides,
+        },
+        uniform,
+        bindings,
+        workgroups: this.#fold(made.workgroups),
+      });
+    }
+    return true;
+  }
+
+  #fold(workgroups: number): [number, number] {
+    const most = this.#limits.maxComputeWorkgroupsPerDimension;
+    if (workgroups <= most) return [workgroups, 1];
+    const y = Math.ceil(workgroups / most);
+    if (y > most) {
+      throw wrongValue(
+        this.#where,
+        "x",
+        `at most ${most ** 2} workgroups (the square of the device's maxComputeWorkgroupsPerDimension)`,
+        `${workgroups}`,
+      );
+    }
+    return [Math.ceil(workgroups / y), y];
+  }
+
+  /** The bindings of a box. Operands that share a buffer which is written stand in one: two would alias. */
+  #bind(kernel: Kernel, box: Box, quads: boolean) {
+    const align = this.#limits.minStorageBufferOffsetAlignment;
+    const groups: { buffer: GPUBufferLike; uses: Use[]; written: boolean }[] = [];
+    for (const use of kernel.uses) {
+      const { buffer } = use.memory;
+      const shared = kernel.uses.some((other) => other.written && other.memory.buffer === buffer);
+      const group = shared ? groups.find((each) => each.buffer === buffer) : undefined;
+      if (group === undefined) groups.push({ buffer, uses: [use], written: use.written ?? false });
+      else {
+        group.uses.push(use);
+        group.written ||= use.written ?? false;
+      }
+    }
+    const bindings: { buffer: GPUBufferLike; offset: number; size: number }[] = [];
+    const accesses: Access[] = [];
+    const types: { written: boolean; type: string }[] = [];
+    const bases: { use: Use; base: number }[] = [];
+    for (const [binding, { buffer, uses, written }] of groups.entries()) {
+      const ends = uses.map((use) => {
+        const { memory, strides, tail = 0 } = use;
+        const bytes = BYTES[memory.dtype];
+        const [first, last] = reachIn({ bytes, strides, tail }, box);
+        return {
+          use,
+          bytes,
+          begin: memory.offset + first * bytes,
+          end: memory.offset + last * bytes,
+        };
+      });
+      const begin = Math.min(...ends.map((each) => each.begin));
+      const offset = begin - (begin % align);
+      const size = Math.ceil((Math.max(...ends.map(({ end }) => end)) - offset) / 4) * 4;
+      if (size > this.#limits.maxStorageBufferBindingSize) {
+        throw wrongValue(
+          this.#where,
+          "out",
+          `what shares a buffer with it within ${this.#limits.maxStorageBufferBindingSize} bytes (the device's maxStorageBufferBindingSize)`,
+          `${size}`,
+        );
+      }
+      bindings.push({ buffer, offset, size });
+      let type = "";
+      for (const { use, bytes, begin: at } of ends) {
+        const base = (at - offset) / bytes;
+        bases.push({ use, base });
+        const access = accessOf(use, binding, kernel, box, quads, base);
+        accesses.push(access);
+        type = bindingType(access.dtype, access.quads);
+      }
+      types.push({ written, type });
+    }
+    return { bindings, accesses, types, bases };
+  }
+}
+
+const AFFINE = ["weight", "bias", "scale", "shift"] as const;
+
+function sharesWithWritten(uses: readonly Use[]): boolean {
+  // In place is no sharing: x and y are the same elements.
+  return uses.some(
+    (use) =>
+      use.written &&
+      uses.some(
+        (other) =>
+          other !== use &&
+          other.memory.buffer === use.memory.buffer &&
+          (other.memory.offset !== use.memory.offset || other.role === "parameter"),
+      ),
+  );
+}
+
+function accessOf(
+  use: Use,
+  binding: number,
+  { view }: Kernel,
+  box: Box,
+  quads: boolean,
+  base: number,
+): Access {
+  const { name, memory, strides, role } = use;
+  const { dtype } = memory;
+  switch (role) {
+    case "x":
+      return { name, binding, dtype, quads, does: ["load"] };
+    case "y":
+      return { name, binding, dtype, quads, does: ["store"] };
+    case "vector":
+      return { name, binding, dtype, quads: false, does: ["load"] };
+    case "updated":
+      return { name, binding, dtype, quads: false, does: ["load", "store"] };
+    case "record":
+      return { name, binding, dtype, quads: false, does: ["record"] };
+    case "statistic":
+      return { name, binding, dtype, quads: false, does: ["statistic"] };
+    case "parameter": {
+      const last = view.length - 1;
+      const moves = (d: number) => box.size[d]! > 1 && strides[d] !== 0;
+      if (!quads) {
+        const same = view.every((_, d) => !moves(d));
+        return { name, binding, dtype, quads: false, does: ["load", same ? "same" : "each"] };
+      }
+      if (!moves(last)) return { name, binding, dtype, quads: false, does: ["load", "same"] };
+      const aligned =
+        strides[last] === 1 &&
+        base % 4 === 0 &&
+        strides.every((stride, d) => d === last || stride % 4 === 0 || !moves(d));
+      return { name, binding, dtype, quads: aligned, does: ["load", aligned ? "quad" : "each"] };
+    }
+  }
+}
+
+function dimsOf({ view, x, runs, uses, byRuns }: Kernel, box: Box): Dim[] {
+  const dims = view.map(({ reduced }, d) => {
+    const parameters = [0, 0, 0, 0];
+    for (const { slot, strides, role } of uses) {
+      if (role === "parameter") parameters[slot!] = strides[d]!;
+    }
+    return { size: box.size[d]!, x: x[d]!, run: runs[d]!, parameters, reduced };
+  });
+  if (!byRuns) return dims;
+  return [...dims.filter(({ reduced }) => !reduced), ...dims.filter(({ reduced }) => reduced)];
+}
+
+function elementwise(view: readonly Axis[]) {
+  return {
+    view,
+    x: denseStrides(view),
+    runs: denseStrides(view, (axis) => !axis.reduced),
+    byRuns: false,
+    canQuads: (box: Box) => box.size.at(-1)! % 4 === 0,
+  };
+}
+
+/** A kernel that goes over elements, four for each lane. */
+function items(
+  box: Box,
+  quads: boolean,
+  parts: readonly string[],
+  overrides: Record<string, number>,
+  _y: Memory,
+) {
+  // Elements before the first, in its word, are counted too.
+  const lanes = Math.ceil((product(box.size) + (quads ? 0 : 1)) / 4);
+  return {
+    parts: [quads ? "items_quads" : "items_elements", ...parts],
+    overrides,
+    workgroups: Math.ceil(lanes / THREADS),
+    fill: () => {},
+  };
+}
+
+function runsIn(view: readonly Axis[], box: Box): number {
+  return product(box.size.filter((_, i) => !view[i]!.reduced));
+}
+
+function reducedKey(view: readonly Axis[], box: Box): string {
+  return box.begin.filter((_, i) => view[i]!.reduced).join();
+}
+
+function parameterUse(name: string, memory: Memory, { strides }: Placed, slot: number): Use {
+  return { name, memory, strides, role: "parameter", base: "parameters", slot };
+}
+
+function runningUses(at: Operands, role: "vector" | "updated"): Use[] {
+  const uses: Use[] = [];
+  for (const [slot, name] of (["runningMean", "runningVar"] as const).entries()) {
+    const memory = at.parameters.get(name);
+    if (memory === undefined) continue;
+    uses.push({
+      name: slot === 0 ? "running_mean" : "running_var",
+      memory,
+      strides: [1],
+      role,
+      base: "parameters",
+      slot,
+      written: role === "updated",
+    });
+  }
+  return uses;
+}
+
+function statisticUses(d: Descriptor, at: Operands, runs?: readonly number[]): Use[] {
+  const strides = runs ?? denseStrides(d.view, (axis) => !axis.reduced);
+  const uses: Use[] = [];
+  for (const name of ["mean", "rstd"] as const) {
+    const memory = at[name];
+    if (memory === undefined) continue;
+    uses.push({ name, memory, strides, role: "statistic", base: "firstStatistic", written: true });
+  }
+  return uses;
+}
+
+function absentStatistics(at: Operands): string[] {
+  return (["mean", "rstd"] as const).filter((name) => at[name] === undefined);
+}
+
+function affineNumbers(d: Descriptor): Record<string, number> {
+  const numbers: Record<string, number> = {};
+  for (const [slot, name] of AFFINE.entries())
+    if (typeof d[name] === "number") numbers[name] = slot;
+  return numbers;
+}
+
+function absentAffine(d: Descriptor): string[] {
+  return AFFINE.filter((name) => d[name] === undefined);
+}
+
+function affineParts({ activation }: Descriptor): string[] {
+  return [`activation_${activation ?? "none"}`, "affine"];
+}
+
+function affineOverrides(d: Descriptor): Record<string, number> {
+  return {
+    round_normalized: +(d.roundNormalized && d.dtype !== "float32"),
+    has_weight: +(d.weight !== undefined),
+    has_bias: +(d.bias !== undefined),
+    has_scale: +(d.scale !== undefined),
+    has_shift: +(d.shift !== undefined),
+  };
+}
+
+function momentOverrides({ kernel }: Descriptor): Record<string, number> {
+  return {
+    centered: +(kernel === "layer_norm" || kernel === "mean_variance_normalize"),
+    magnitudes: +(kernel === "l1_normalize"),
+  };
+}
+
+function recordOverrides({ kernel }: Descriptor): Record<string, number> {
+  const norms = ["l2_normalize", "l1_normalize", "max_normalize"];
+  const norm = norms.indexOf(kernel);
+  return {
+    divisor: norm >= 0 ? 1 : kernel === "mean_variance_normalize" ? 2 : 0,
+    norm: Math.max(0, norm),
+  };
+}
+
+function constantsOf(d: Descriptor): Uniform {
+  const constants = new Uniform(undefined, []);
+  constants.setEps(d.eps, recordOverrides(d).divisor === 0);
+  const size = d.x.size / d.runs;
+  constants.setFloat("size", size).setFloat("weightOffset", d.weightOffset);
+  constants.setFloat("momentum", d.momentum);
+  constants.setFloat("unbias", d.unbiased ? size / (size - 1) : 1);
+  for (const [slot, name] of AFFINE.entries()) {
+    const value = d[name];
+    if (typeof value === "number") constants.setFloat("numbers", value, slot);
+  }
+  return constants;
+}

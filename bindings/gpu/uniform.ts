@@ -1,0 +1,93 @@
+// The uniform of src/wgsl/dims.wgsl.
+
+const HEADER = 40;
+const DIM = 8;
+/** Dimensions of a view that kernels see. */
+export const MOST_DIMS = 32;
+
+const FIELDS = {
+  runs: 0,
+  count: 1,
+  chunks: 2,
+  firstRun: 3,
+  firstChunk: 4,
+  allChunks: 5,
+  total: 6,
+  kept: 8,
+  reduced: 9,
+  x: 10,
+  y: 11,
+  parameters: 12,
+  rstdMost: 23,
+  below: 32,
+  above: 33,
+  channels: 34,
+  inner: 35,
+  firstStatistic: 36,
+  lanes: 37,
+  piece: 38,
+} as const;
+
+const FLOATS = {
+  numbers: 16,
+  eps: 20,
+  floor: 22,
+  rstdMost: 23,
+  weightOffset: 24,
+  size: 25,
+  momentum: 26,
+  unbias: 27,
+  window: 28,
+} as const;
+
+export interface Dim {
+  readonly size: number;
+  readonly x: number;
+  readonly run: number;
+  readonly parameters: readonly number[];
+}
+
+/** Fills in a uniform, then hands out its words. */
+export class Uniform {
+  readonly words: Uint32Array;
+  readonly #floats: Float32Array;
+
+  constructor(constants: Uniform | undefined, dims: readonly Dim[]) {
+    this.words = new Uint32Array(HEADER + DIM * MOST_DIMS);
+    this.#floats = new Float32Array(this.words.buffer);
+    if (constants !== undefined) this.words.set(constants.words.subarray(0, HEADER));
+    for (const [d, { size, x, run, parameters }] of dims.entries()) {
+      const at = HEADER + d * DIM;
+      this.words[at] = size;
+      this.words[at + 1] = x;
+      this.words[at + 2] = run;
+      for (const [p, stride] of parameters.entries()) this.words[at + 4 + p] = stride;
+    }
+  }
+
+  set(name: keyof typeof FIELDS, value: number, index = 0): this {
+    this.words[FIELDS[name] + index] = value;
+    return this;
+  }
+
+  setFloat(name: keyof typeof FLOATS, value: number, index = 0): this {
+    this.#floats[FLOATS[name] + index] = value;
+    return this;
+  }
+
+  /** eps as a number in [1, 4) (beside a root: [1, 2)) and an exponent of 4 (of 2), since float32 may not reach it. */
+  setEps(eps: number, insideRoot: boolean): this {
+    const base = insideRoot ? 2 : 1;
+    const exponent = eps === 0 ? 0 : Math.floor(Math.log2(eps) / base);
+    const root = insideRoot ? Math.sqrt(eps) : eps;
+    this.setFloat("eps", eps === 0 ? 0 : eps / 2 ** (exponent * base));
+    new Int32Array(this.words.buffer)[21] = Math.max(-1000, Math.min(1000, exponent));
+    // What float32 cannot hold as a normal number is left out.
+    this.setFloat("floor", root < 2 ** -126 ? 0 : Math.min(root, 2 ** 126));
+    return this.setFloat("rstdMost", 1 / root);
+  }
+
+  get key(): string {
+    return this.words.join();
+  }
+}

@@ -1,0 +1,3 @@
+fn activated(v: vec4f) -> vec4f {
+  return v;
+}

@@ -1,0 +1,1 @@
+fn store_OPERAND(run: u32, bits: u32) {}

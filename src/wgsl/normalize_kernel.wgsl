@@ -1,0 +1,41 @@
+// Normalizes elements by the records of their runs: four neighbouring ones for each lane, whatever run they are of.
+override one_run: bool = false;
+
+fn work(group: u32, lane: u32) {
+  let number = group * 256u + lane;
+  if (number >= item_count()) {
+    return;
+  }
+  let item = item_of(number);
+  let x = read_item(item);
+  var shift: vec4f;
+  var rest: vec4f;
+  var factor: vec4f;
+  var scale: vec4f;
+  if (one_run) {
+    let record = records[2u * item.run.x];
+    shift = record.xxxx;
+    rest = record.yyyy;
+    factor = record.zzzz;
+    scale = record.wwww;
+  } else {
+    let all = transpose(mat4x4f(
+      records[2u * item.run.x],
+      records[2u * item.run.y],
+      records[2u * item.run.z],
+      records[2u * item.run.w],
+    ));
+    shift = all[0];
+    rest = all[1];
+    factor = all[2];
+    scale = all[3];
+  }
+  var values = x * scale;
+  if (any(scale >= vec4f(0x1p64))) {
+    for (var c = 0u; c < 4u; c++) {
+      values[c] = scaled(x, scale[c])[c];
+    }
+  }
+  let normalized = (opaque(values - shift) - rest) * factor;
+  store_y(item.first, finished(normalized, item.at), item.there);
+}

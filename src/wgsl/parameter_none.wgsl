@@ -1,0 +1,3 @@
+fn OPERAND_of(indices: vec4u) -> vec4f {
+  return vec4f(0.0);
+}

@@ -1,0 +1,24 @@
+// Normalizes runs in one dispatch: their lanes sum up, then write y. Where lanes hold their values x is read once, else a
+// second time, from a cache mostly.
+fn work(group: u32, lane: u32) {
+  let run = group * width() + run_of(lane);
+  let turn = turn_of(lane);
+  // Lanes beyond the last run repeat it.
+  let place = place_along(min(run, dims.runs - 1u), 0u, dims.kept);
+  fetch(place.x, 0u, dims.count, turn);
+  let record = record_of(moments_of_tile(lane, turn, dims.count));
+  if (run >= dims.runs) {
+    return;
+  }
+  if (turn == 0u) {
+    store_mean(dims.first_statistic + place.run, mean_bits(record));
+    store_rstd(dims.first_statistic + place.run, rstd_bits(record));
+  }
+  for (var k = 0u; k < quad_count(dims.count); k++) {
+    let there = is_there(k, turn, dims.count);
+    if (there.x) {
+      let normalized = (opaque(scaled(quad_of(k), record.scale) - record.shift) - record.rest) * record.factor;
+      finish_quad(k, turn, there, place, normalized);
+    }
+  }
+}

@@ -1,0 +1,3 @@
+fn store_OPERAND(run: u32, bits: u32) {
+  BUFFER[run] = bits;
+}

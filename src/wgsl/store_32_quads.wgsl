@@ -1,0 +1,3 @@
+fn store_OPERAND(i: u32, v: vec4f, mask: vec4<bool>) {
+  if (mask.x) { BUFFER[i >> 2u] = bitcast<vec4u>(v); }
+}

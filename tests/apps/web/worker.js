@@ -1,0 +1,4 @@
+import * as layernorm from "layernorm";
+import { checks } from "./checks.js";
+
+postMessage(checks(layernorm));

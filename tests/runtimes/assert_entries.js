@@ -1,0 +1,53 @@
+// Holds what an engine's check gave against what this Node gives, which is held against the stored numbers and hashes.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { assertChecks } from "../browser/assert_checks.js";
+import { pack } from "../package/pack.js";
+import { checkEntries, digest, ENTRIES } from "./entries.js";
+
+const { installed } = pack();
+
+/** The files of the installed package's entries, as paths in it. @type {Record<string, string>} */
+export const FILES = {};
+const manifest = JSON.parse(readFileSync(`${installed}/package.json`, "utf8"));
+for (const [entry, target] of Object.entries(manifest.exports)) {
+  FILES[entry.replace(".", manifest.name)] = typeof target === "string" ? target : target.default;
+}
+
+/** @param {string} name @returns {string} the file: URL of an entry of the installed package */
+const urlOf = (name) => `${pathToFileURL(`${installed}/${FILES[name]}`)}`;
+
+const stored = ["hashes.json", "hashes_operations.json"].map((name) =>
+  JSON.parse(readFileSync(new URL(`../golden/${name}`, import.meta.url), "utf8")),
+);
+const storedHashes = Object.assign({}, ...stored);
+
+/** As the engines' results are, which pass through JSON. */
+const expected = JSON.parse(
+  JSON.stringify(
+    await checkEntries({
+      load: (name) => import(urlOf(name)),
+      wasm: { url: urlOf("layernorm/layernorm.wasm") },
+    }),
+  ),
+);
+
+/**
+ * @param {Record<string, any>} results of checkEntries
+ * @param {string} where
+ * @returns {string} one hash of all results
+ */
+export function assertEntries(results, where) {
+  assert.deepEqual(Object.keys(results), Object.keys(ENTRIES), where);
+  for (const name of ["layernorm", "layernorm/slim"]) {
+    assertChecks(results[name].checks, `${name} in ${where}`);
+    const { hashes } = results[name];
+    const differing = Object.keys(storedHashes).filter((key) => hashes[key] !== storedHashes[key]);
+    assert.deepEqual(differing, [], `${name} in ${where}`);
+    assert.equal(Object.keys(hashes).length, Object.keys(storedHashes).length);
+  }
+  assert.deepEqual(results, expected, where);
+  assert.equal(digest(results), digest(expected), where);
+  return digest(results);
+}

@@ -1,0 +1,126 @@
+/** layernorm/auto picks what computes, and gives the same either way. */
+import assert from "node:assert/strict";
+import test, { after } from "node:test";
+import * as layernorm from "../../dist/index.js";
+import { Random } from "../js/data.js";
+import { store } from "../js/half.js";
+import { gpu, skip } from "./adapter.js";
+
+// Node's navigator has no gpu. @type {any}
+const own = { gpu: undefined };
+Object.defineProperty(globalThis, "navigator", { value: own, configurable: true });
+const auto = /** @type {any} */ (await import("../../dist/auto.js"));
+const ops = /** @type {any} */ (layernorm);
+after(async () => {
+  if (skip) return;
+  (await auto.webgpu()).dispose();
+});
+
+const random = new Random(1);
+const values = Float32Array.from({ length: 60 }, () => random.normal());
+
+test("without WebGPU all is wasm's, and asking for it rejects", async () => {
+  const y = await auto.layerNorm(values, { shape: [6, 10] });
+  assert.deepEqual(y, ops.layerNorm(values, { shape: [6, 10] }));
+  await assert.rejects(
+    auto.layerNorm(values, { backend: "webgpu" }),
+    /^Error: layernorm\/auto: there is no WebGPU, or it has no adapter here/,
+  );
+  await assert.rejects(
+    auto.layerNorm(values, { backend: "gpu" }),
+    /^RangeError: layerNorm: "backend" expected one of "wasm", "webgpu", got "gpu"/,
+  );
+  await assert.rejects(
+    auto.layerNorm(values, { epsilon: 1 }),
+    /^TypeError: layerNorm: "options" expected only/,
+  );
+  await assert.rejects(auto.layerNorm(), /^TypeError: layerNorm: "x" expected/);
+});
+
+test("large values are wasm's too where the adapter is a CPU", { skip }, async () => {
+  let asked = 0;
+  own.gpu = {
+    requestAdapter: async (/** @type {any} */ options) => {
+      asked++;
+      return gpu.requestAdapter(options);
+    },
+  };
+  const { isFallbackAdapter } = (await gpu.requestAdapter()).info;
+  const large = new Float32Array(auto.THRESHOLD_BYTES / 4).fill(1);
+  large[0] = 2;
+  const { output, mean } = await auto.layerNorm(large, { returnStats: true });
+  assert.equal(asked, 1);
+  if (isFallbackAdapter) assert.deepEqual(mean, ops.layerNorm(large, { returnStats: true }).mean);
+  assert.equal(output.length, large.length);
+});
+
+/** @param {ArrayLike<number>} got @param {ArrayLike<number>} expected @param {number} [most] */
+function assertClose(got, expected, most = 2e-6) {
+  assert.equal(got.length, expected.length);
+  for (let i = 0; i < got.length; i++)
+    assert.ok(Math.abs(got[i] - expected[i]) <= most, `${i}: ${got[i]}, ${expected[i]}`);
+}
+
+test("asked for, the GPU gives x's kind back", { skip }, async () => {
+  const weight = values.slice(0, 10);
+  for (const options of [
+    { shape: [6, 10], weight },
+    { normalizedShape: 10, weight, bias: 1, scale: 0.5 },
+    { normalizedShape: 60 },
+  ]) {
+    const y = await auto.layerNorm(values, { ...options, backend: "webgpu" });
+    assert.ok(y instanceof Float32Array);
+    assertClose(y, ops.layerNorm(values, options));
+  }
+  const like = { data: store(values, "float16"), dims: [6, 10], type: "float16" };
+  const y = await auto.rmsNorm(like, { backend: "webgpu" });
+  assert.deepEqual(Object.keys(y), ["data", "dims", "type"]);
+  assert.ok(y.data instanceof Uint16Array);
+  assert.deepEqual([y.dims, y.type], [[6, 10], "float16"]);
+  const out = new Float32Array(60);
+  const sumOut = new Float32Array(60);
+  const result = await auto.addLayerNorm(values, values, {
+    shape: [6, 10],
+    out,
+    sumOut,
+    returnStats: true,
+    backend: "webgpu",
+  });
+  assert.equal(result.output, out);
+  assert.equal(result.sum, sumOut);
+  assert.ok(result.mean instanceof Float64Array && result.mean.length === 6);
+  const expected = ops.addLayerNorm(values, values, { shape: [6, 10] });
+  assertClose(out, expected.output);
+  assert.deepEqual(sumOut, expected.sum);
+});
+
+test("what the GPU does not have is refused when it is asked for, and wasm's otherwise", {
+  skip,
+}, async () => {
+  const message =
+    /^TypeError: layerNorm: "backend" expected "wasm" for float64, nested or resident values and for training/;
+  await assert.rejects(auto.layerNorm(new Float64Array(4), { backend: "webgpu" }), message);
+  await assert.rejects(auto.layerNorm([[1, 2]], { backend: "webgpu" }), message);
+  await assert.rejects(auto.layerNorm(layernorm.zeros([2, 2]), { backend: "webgpu" }), message);
+  assert.deepEqual(await auto.layerNorm([[1, 2]]), ops.layerNorm([[1, 2]]));
+  await assert.rejects(
+    auto.layerNorm(values, { backend: "webgpu", shape: [7, 10] }),
+    /^RangeError: layerNorm: "x" expected 70 elements/,
+  );
+  await assert.rejects(
+    auto.layerNorm(values, { backend: "webgpu", out: new Float32Array(3) }),
+    /^RangeError: layerNorm: "out" expected 60 elements/,
+  );
+});
+
+test("x on the GPU stays there", { skip }, async () => {
+  const norm = await auto.webgpu();
+  const x = norm.tensor(values, [6, 10]);
+  const y = await auto.layerNorm(x, { weight: 2 });
+  assert.deepEqual(y.shape, [6, 10]);
+  assertClose(await norm.read(y), ops.layerNorm(values, { shape: [6, 10], weight: 2 }), 4e-6);
+  await assert.rejects(
+    auto.layerNorm(x, { backend: "wasm" }),
+    /^TypeError: layerNorm: "backend" expected "webgpu" for x on the GPU, got "wasm"/,
+  );
+});

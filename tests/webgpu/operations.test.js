@@ -1,0 +1,93 @@
+/** Every forward operation, layout and element type on a GPU, judged by exact arithmetic. */
+import assert from "node:assert/strict";
+import test, { after } from "node:test";
+import { WebGpuNorm } from "../../dist/webgpu.js";
+import { families } from "../js/data.js";
+import { judgeOperation } from "../js/exact_operations.js";
+import {
+  CONDITIONAL_KINDS,
+  hasAffine,
+  KINDS,
+  layoutsOf,
+  makeCase,
+  OPERATIONS,
+} from "../js/operation_cases.js";
+import { adapter, skip } from "./adapter.js";
+import { allowed, DTYPES, resultsOnGpu } from "./cases.js";
+
+/** Lengths of runs and numbers of columns, in turn: around vectors, what lanes and workgroups hold, and odd ones. */
+const SIZES = [
+  [1, 1],
+  [2, 3],
+  [3, 4],
+  [5, 7],
+  [17, 5],
+  [64, 2],
+  [33, 9],
+  [97, 4],
+  [12, 65],
+  [130, 3],
+  [257, 6],
+  [4, 130],
+  [256, 8],
+];
+/** Lengths that only every eighth case has. */
+const LONGER = [
+  [1030, 3],
+  [3, 515],
+  [4100, 2],
+  [4096, 4],
+  [8200, 1],
+];
+
+const norm = skip ? undefined : await WebGpuNorm.create({ adapter });
+after(() => norm?.dispose());
+
+/** @type {Map<string, { error: number, where: string }>} */
+const maxima = new Map();
+
+for (const [name, { op }] of Object.entries(OPERATIONS)) {
+  for (const [l, { name: layoutName }] of layoutsOf(op, 4).entries()) {
+    for (const [d, dtype] of DTYPES.entries()) {
+      test(`${name} is within its bound on a GPU: ${layoutName} (${dtype}, seed = turn)`, {
+        skip,
+      }, async () => {
+        // Two kinds of parameters each time: every one is a pipeline to compile.
+        let number = 0;
+        const kinds = hasAffine(op) ? [...KINDS, ...CONDITIONAL_KINDS] : ["none"];
+        for (const [turn, family] of families(dtype).entries()) {
+          // Every family comes with every third layout.
+          if ((turn + l + d) % 3 !== 0) continue;
+          const seed = turn;
+          const sizes = turn % 8 < 2 ? LONGER : SIZES;
+          const [n, columns] = sizes[(seed + 5 * l) % sizes.length];
+          const layout = layoutsOf(op, n, columns)[l];
+          const eps = [undefined, 0, 1e-5, 1e-12][(turn + 3 * l) % 4];
+          const kind = kinds[(number++ % 2 ? 5 * l + 2 * d : 3 * l + 4 * d + 1) % kinds.length];
+          const made = makeCase({ name, layout, dtype, family, kind, eps, seed });
+          if (!made.x.every(Number.isFinite)) continue;
+          const where = `${name} ${dtype} ${family} [${layout.dims}] ${layout.name} eps ${eps} ${kind} seed ${seed}`;
+          const how = { inPlace: turn % 3 === 1, parametersOnGpu: turn % 5 < 3 };
+          const results = await resultsOnGpu(norm, made, how);
+          if (results.sum) assert.deepEqual(results.sum, made.x, `${where}: sum`);
+          const verdict = judgeOperation(made.setting, made.x, { output: results.output });
+          const { index, got, expected } = verdict;
+          const error = verdict.error / allowed(made);
+          const key = `${name} ${dtype}`;
+          if (error > (maxima.get(key)?.error ?? -1)) maxima.set(key, { error, where });
+          assert.ok(
+            error <= 1,
+            `${where}: index ${index} got ${got}, expected ${expected}, ${error} of its bound`,
+          );
+        }
+      });
+    }
+  }
+}
+
+test("operations on a GPU: the largest errors of the cases above, as multiples of their bounds", {
+  skip,
+}, (t) => {
+  for (const [key, { error, where }] of maxima)
+    t.diagnostic(`${key}: y ${error.toFixed(3)} (${where})`);
+});
