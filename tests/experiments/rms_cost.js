@@ -9,7 +9,7 @@ const SHAPES = [
   [1024, 4096],
   [16384, 128],
 ];
-const ROUNDS = 60;
+const ROUNDS = 200;
 /** Of one timing, about. */
 const MILLISECONDS = 2;
 
