@@ -691,6 +691,9 @@ class Backward {
   alignas(16) float expanded_[kQuadColumns];  // the weight of rows
 };
 
+// It stands on the stack, of which the wasm module has 256 KB.
+static_assert(sizeof(Backward) < 180000);
+
 [[gnu::noinline]] void run_backward(const Call& call, const Layout& layout, Statistics& statistics,
                                     const Scaling& scaling, SumMaker* sum) {
   Backward all(call, layout, statistics, scaling, sum);
