@@ -155,7 +155,7 @@ export function makeGradients(d: Descriptor, backend: WasmBackend, planned: bool
           undefined,
         );
         used += size * parts * 8;
-      } else if (gradient.target!.array === undefined) {
+      } else if (gradient.target !== undefined && gradient.target.array === undefined) {
         gradient.sums = resident("float64", [size * parts], size);
       } else {
         gradient.sums = flatOperand("float64", newArray(where, "float64", size * parts));

@@ -333,8 +333,8 @@ class Backward {
     bool narrow = true;
     for (size_t r = 0; r < kQuad && narrow; ++r) {
       held_ = x.at(r);
-      const Offsets of_run = kept_.at(index + r, {});
-      take_constants({of_run, 0, 1});
+      // Only statistics that are given stand elsewhere for each row.
+      take_constants({is_given_ && r != 0 ? kept_.at(index + r, {}) : offsets, 0, 1});
       begin_narrow();
       add_narrow(narrow_, floats(x.at(r)), floats(grad.at(r)), weights, n, narrow_sums_);
       narrow = end_narrow();
@@ -690,6 +690,9 @@ class Backward {
   alignas(16) std::byte stages_[4][kStageBytes];
   alignas(16) float expanded_[kQuadColumns];  // the weight of rows
 };
+
+// It stands on the stack, of which the wasm module has 256 KB.
+static_assert(sizeof(Backward) < 180000);
 
 [[gnu::noinline]] void run_backward(const Call& call, const Layout& layout, Statistics& statistics,
                                     const Scaling& scaling, SumMaker* sum) {

@@ -403,6 +403,20 @@ describe("plans", () => {
   });
 });
 
+test("sums of parameters that leave no room in the arena for that of a number", () => {
+  const n = 16_384;
+  const x = Float32Array.from({ length: 2 * n }, (_, i) => Math.sin(i));
+  const weight = new Float32Array(n).fill(2);
+  for (const given of [weight, tensor(weight)]) {
+    const options = { shape: [2, n], weight: given, bias: 1, shift: tensor([3], [1, 1]) };
+    const { gradWeight, gradBias, gradShift } = ops.layerNormBackward(x, x, options);
+    const sum = x.reduce((a, b) => a + b, 0);
+    assert.ok(Math.abs(gradBias - sum) < 1e-4, `${gradBias}, expected ${sum}`);
+    assert.ok(Math.abs(gradShift.data[0] - sum) < 1e-4);
+    assert.equal((gradWeight.data ?? gradWeight).length, n);
+  }
+});
+
 test("backward calls leave memory where it was", () => {
   const memory = () => {
     const probe = zeros([1]);

@@ -9,6 +9,7 @@
 import {
   absolute,
   add,
+  bitLength,
   dyadic,
   EPS,
   largest,
@@ -60,7 +61,7 @@ export function slope(name, v) {
 
 /** @param {Dyadic} a @returns {Dyadic} with 220 bits at most */
 function shortened({ m, e }) {
-  const extra = (m < 0n ? -m : m).toString(2).length - 220;
+  const extra = bitLength(m < 0n ? -m : m) - 220;
   return extra <= 0 ? { m, e } : { m: m >> BigInt(extra), e: e + extra };
 }
 

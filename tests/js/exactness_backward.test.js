@@ -92,7 +92,7 @@ for (const name of ["layerNorm", "rmsNorm", "l2Normalize"]) {
         const [rows, n] = ROWS[turn % ROWS.length];
         const layout = { name: "rows", dims: [rows, n], axes: [1], options: {} };
         const kind = name === "l2Normalize" ? "none" : KINDS[turn % KINDS.length];
-        for (const seed of [2 * turn, 2 * turn + 1]) {
+        for (const seed of isHalf(dtype) ? [2 * turn] : [2 * turn, 2 * turn + 1]) {
           const gradient = GRADIENTS[(turn + seed) % GRADIENTS.length];
           const draw = { name, layout, dtype, family, kind, eps: undefined, seed, gradient };
           check(
@@ -117,6 +117,7 @@ test("the gradients of long runs are exact to their bounds (seed = turn)", () =>
     for (const family of ["normal", "mean1e4", "heavySigned", "twoRare", "outlierHuge"]) {
       for (const dtype of /** @type {const} */ (["float32", "float64"])) {
         if (dtype === "float64" && family !== "twoRare") continue;
+        if (dims[1] === 100_000 && !/normal|Rare/.test(family)) continue;
         const axes = /batch|group/.test(name) ? undefined : (options.axes ?? [1]);
         const layout = { name: "long", dims, axes, numGroups: options.numGroups, options };
         const draw = {
