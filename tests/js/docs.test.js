@@ -46,9 +46,10 @@ function withImports(code) {
 }
 
 const all = examples(installed);
-// Those with TensorFlow.js are run by tests/model, where it is installed.
+// Those with TensorFlow.js are run by tests/model, those with WebGPU by tests/webgpu, where these are installed.
 const ours = all.filter(
-  ({ language, code }) => RUN.includes(language) && !code.includes('"@tensorflow/'),
+  ({ language, code }) =>
+    RUN.includes(language) && !/"@tensorflow\/|"layernorm\/webgpu"/.test(code),
 );
 
 test("every example has a language that is run or left out on purpose", () => {

@@ -9,6 +9,7 @@ import { ARRAYS, assertClose, callOf, golden, OPERATORS } from "./onnx_cases.js"
 
 /** No type tells what each kind of x gives. @type {Record<string, (...args: any[]) => any>} */
 const ops = /** @type {any} */ (layernorm);
+/** @typedef {(...args: any[]) => any} Call */
 const { addLayerNorm, batchNorm, groupNorm, instanceNorm, layerNorm, rmsNorm } = layernorm;
 
 /** @type {Map<string, number>} */
