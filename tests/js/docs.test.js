@@ -55,9 +55,10 @@ function withImports(code, entry = "layernorm") {
 }
 
 const all = examples(installed);
-// Those with TensorFlow.js are run by tests/model and tests/tfjs, where it is installed.
+// Those with TensorFlow.js are run by tests/model and tests/tfjs, those with WebGPU by tests/webgpu, where these are installed.
 const ours = all.filter(
-  ({ language, code }) => RUN.includes(language) && !code.includes('"@tensorflow/'),
+  ({ language, code }) =>
+    RUN.includes(language) && !/"@tensorflow\/|"layernorm\/webgpu"/.test(code),
 );
 
 test("every example has a language that is run or left out on purpose", () => {

@@ -1,154 +1,28 @@
 /** Conformance cases that others wrote (tests/golden/README.md), through the public functions. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import test from "node:test";
-import {
-  addLayerNorm,
-  addRmsNorm,
-  batchNorm,
-  groupNorm,
-  instanceNorm,
-  layerNorm,
-  localResponseNorm,
-  lpNormalize,
-  meanVarianceNormalize,
-  rmsNorm,
-} from "../../dist/index.js";
+import * as layernorm from "../../dist/index.js";
 import { affine, EPS, errorInEps, momentsOf, Normalizer } from "./exact.js";
-
-/** @param {string} name */
-function golden(name) {
-  return JSON.parse(readFileSync(new URL(`../golden/${name}`, import.meta.url), "utf8"));
-}
+import { ARRAYS, assertClose, callOf, golden, OPERATORS } from "./onnx_cases.js";
 
 // --- ONNX ------------------------------------------------------------------------------------------------------------
 
+/** No type tells what each kind of x gives. @type {Record<string, (...args: any[]) => any>} */
+const ops = /** @type {any} */ (layernorm);
 /** @typedef {(...args: any[]) => any} Call */
-
-/**
- * ONNX's operators as calls of the package. `x` names the input that is normalized; what an operator calls differently:
- * - epsilon is eps, B is bias, scale is weight; axis is all dimensions from that one on, but one dimension for LpNormalization
- * - BatchNormalization's momentum weights the old value and its running variance is the population's: preset onnx
- * - MeanVarianceNormalization adds epsilon to the deviation, LpNormalization divides by the norm alone: preset onnx
- * - skip: sum = input + skip * scalingFactor + residualBias, so x is skip, gate scalingFactor and residual input
- * @typedef {object} Row
- * @property {Call} call
- * @property {number} cases
- * @property {"input" | "skip"} [x]
- * @property {(options: any, inputs: any) => Record<string, any>} [options]
- */
-const OPERATORS = new Map(
-  /** @type {[string, Row][]} */ ([
-    ["layer_norm", { call: layerNorm, cases: 19, options: ({ axis }) => ({ axis }) }],
-    ["rms_norm", { call: rmsNorm, cases: 19, options: ({ axis }) => ({ axis }) }],
-    [
-      "batch_norm",
-      {
-        call: batchNorm,
-        cases: 7,
-        options: (_, { mean, variance }) => ({
-          runningMean: mean,
-          runningVar: variance,
-          preset: "onnx",
-        }),
-      },
-    ],
-    [
-      "batch_norm_training",
-      {
-        call: batchNorm,
-        cases: 2,
-        options: ({ momentum }, { mean, variance }) => ({
-          training: true,
-          runningMean: mean,
-          runningVar: variance,
-          momentum,
-          preset: "onnx",
-        }),
-      },
-    ],
-    ["group_norm", { call: groupNorm, cases: 2, options: ({ numGroups }) => ({ numGroups }) }],
-    ["instance_norm", { call: instanceNorm, cases: 2 }],
-    [
-      "lp_norm",
-      {
-        call: lpNormalize,
-        cases: 6,
-        options: ({ p, axis }) => ({ p, axes: [axis], preset: "onnx" }),
-      },
-    ],
-    [
-      "mvn",
-      {
-        call: meanVarianceNormalize,
-        cases: 2,
-        options: ({ axes, epsilonOnStd }) => ({ axes, eps: epsilonOnStd }),
-      },
-    ],
-    [
-      "lrn",
-      {
-        call: localResponseNorm,
-        cases: 2,
-        options: ({ size, alpha, beta, k }) => ({ size, alpha, beta, k }),
-      },
-    ],
-    ["skip_layer_norm", { call: addLayerNorm, cases: 4, x: "skip", options: skipOptions }],
-    ["skip_rms_norm", { call: addRmsNorm, cases: 4, x: "skip", options: skipOptions }],
-  ]),
-);
-
-/** @param {any} options @param {any} inputs */
-function skipOptions({ scalingFactor, axes }, { residualBias }) {
-  return { axes, gate: scalingFactor, sumBias: residualBias };
-}
-
-const ARRAYS = { float32: Float32Array, float64: Float64Array };
-
-/** @param {{ shape: number[], dtype: "float32" | "float64", data: (number | string)[] }} tensor as onnxruntime has them */
-function tensorLike({ shape, dtype, data }) {
-  return { data: new ARRAYS[dtype](data.map(Number)), dims: shape, type: dtype };
-}
-
-/**
- * @param {any} got a tensor-like
- * @param {{ shape: number[], dtype: string, data: (number | string)[] }} expected
- * @param {{ type: string, rtol: number, atol: number }} tolerance
- * @param {string} what
- */
-function assertClose(got, expected, tolerance, what) {
-  assert.equal(tolerance.type, "RTOL_ATOL");
-  assert.deepEqual(got.dims, expected.shape, `${what}: dims`);
-  assert.equal(got.data.length, expected.data.length, `${what}: length`);
-  for (const [i, text] of expected.data.entries()) {
-    const value = Number(text);
-    const error = Math.abs(got.data[i] - value);
-    const allowed = tolerance.atol + tolerance.rtol * Math.abs(value);
-    assert.ok(error <= allowed, `${what}: index ${i} got ${got.data[i]}, expected ${value}`);
-  }
-}
+const { addLayerNorm, batchNorm, groupNorm, instanceNorm, layerNorm, rmsNorm } = layernorm;
 
 /** @type {Map<string, number>} */
 const ran = new Map();
 
-for (const { name, op, inputs, options, output, extraOutputs, tolerance } of golden("onnx.json")
-  .cases) {
-  const row = OPERATORS.get(op);
+for (const each of golden("onnx.json").cases) {
+  const { name, op, options, output, extraOutputs, tolerance } = each;
   ran.set(op, (ran.get(op) ?? 0) + 1);
-  test(`${row?.call.name} agrees with ONNX's ${name}`, () => {
-    const { call, x = "input", options: own } = /** @type {Row} */ (row);
-    const tensors = () =>
-      Object.fromEntries(Object.entries(inputs).map(([key, value]) => [key, tensorLike(value)]));
-    const given = tensors();
-    /** @type {Record<string, any>} */
-    const settings = { ...own?.(options, given) };
-    if (options.epsilon !== undefined && op !== "lp_norm") settings.eps = options.epsilon;
-    if (given.scale) settings.weight = given.scale;
-    if (given.bias) settings.bias = given.bias;
-    if (options.layout) assert.equal(options.layout, "nchw");
-    const args = x === "skip" ? [given.skip, given.input] : [given.input];
+  test(`${OPERATORS.get(op)?.call} agrees with ONNX's ${name}`, () => {
+    const { call: callName, args, settings, isSum } = callOf(each);
+    const call = ops[callName];
     const result = call(...args, settings);
-    const y = x === "skip" ? result.output : result;
+    const y = isSum ? result.output : result;
     assertClose(y, output, tolerance, "output");
     assert.equal(y.type, output.dtype);
     if (extraOutputs?.sum) assertClose(result.sum, extraOutputs.sum, tolerance, "sum");

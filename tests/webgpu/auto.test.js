@@ -6,7 +6,7 @@ import { Random } from "../js/data.js";
 import { store } from "../js/half.js";
 import { gpu, skip } from "./adapter.js";
 
-// Node's navigator has no gpu. @type {any}
+/** Node's navigator has no gpu. @type {any} */
 const own = { gpu: undefined };
 Object.defineProperty(globalThis, "navigator", { value: own, configurable: true });
 const auto = /** @type {any} */ (await import("../../dist/auto.js"));

@@ -10,7 +10,7 @@ import { read } from "./cases.js";
 
 const STORAGE = 0x80 | 0x4 | 0x8;
 
-const norm = skip ? undefined : await WebGpuNorm.create({ adapter });
+const norm = /** @type {any} */ (skip ? undefined : await WebGpuNorm.create({ adapter }));
 after(() => norm?.dispose());
 
 /** No type tells what each kind of x gives. @type {any} */
@@ -166,7 +166,7 @@ function limited(limits) {
       return typeof value === "function" ? value.bind(target) : value;
     },
   });
-  return new WebGpuNorm(fake);
+  return /** @type {any} */ (new WebGpuNorm(fake));
 }
 
 for (const dtype of /** @type {const} */ (["float32", "float16", "bfloat16"])) {
@@ -233,7 +233,7 @@ test("what cannot be split names the limit, its value and the need", { skip }, (
 test("a tensor above 128 MiB, with a device of default limits", { skip }, async (t) => {
   const { adapter: other } = { adapter: await gpu.requestAdapter() };
   const device = await other.requestDevice();
-  const own = new WebGpuNorm(device);
+  const own = /** @type {any} */ (new WebGpuNorm(device));
   assert.equal(device.limits.maxStorageBufferBindingSize, 128 * 2 ** 20);
   const shape = [130, 262_148];
   const bytes = shape[0] * shape[1] * 4;

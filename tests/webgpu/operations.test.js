@@ -40,7 +40,7 @@ const LONGER = [
   [8200, 1],
 ];
 
-const norm = skip ? undefined : await WebGpuNorm.create({ adapter });
+const norm = /** @type {any} */ (skip ? undefined : await WebGpuNorm.create({ adapter }));
 after(() => norm?.dispose());
 
 /** @type {Map<string, { error: number, where: string }>} */

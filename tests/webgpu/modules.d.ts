@@ -1,0 +1,2 @@
+// Installed by the step that needs it, after types are checked.
+declare module "webgpu";
