@@ -6,12 +6,24 @@ export type Dims = readonly number[];
 // More than any tensor library has; a nest deeper than this is a cycle.
 export const MAX_RANK = 64;
 
+// The longest array that there is.
+const MAX_LENGTH = 2 ** 32 - 1;
+
+/** The length of an array, read once. A proxy may claim anything. */
+export function readLength(where: string, name: string, array: readonly unknown[]): number {
+  const length: unknown = array.length;
+  if (Number.isInteger(length) && (length as number) >= 0 && (length as number) <= MAX_LENGTH) {
+    return length as number;
+  }
+  throw wrongValue(where, name, "arrays", `one of length ${describe(length)}`);
+}
+
 /** The numbers of an array, each read once. */
 export function readNumbers(where: string, name: string, value: unknown): number[] {
   if (!Array.isArray(value)) {
     throw wrongType(where, name, "an array of integers", describe(value));
   }
-  const rank = value.length;
+  const rank = readLength(where, name, value);
   if (rank > MAX_RANK) throw wrongValue(where, name, `at most ${MAX_RANK} dimensions`, `${rank}`);
   const numbers: number[] = [];
   for (let i = 0; i < rank; i++) {

@@ -3,10 +3,10 @@ import type { Descriptor } from "./descriptor.js";
 import { type Dims, sameDims, show } from "./dims.js";
 import { isBits, ownArray } from "./dtypes.js";
 import { wrongType, wrongValue } from "./errors.js";
-import { flatOperand, Operand, residentOperand, settle } from "./operands.js";
+import { flatOperand, newElements, Operand, residentOperand, settle } from "./operands.js";
 import type { Options } from "./options.js";
 import { Placed } from "./parameters.js";
-import { likeX, newArray } from "./results.js";
+import { likeX } from "./results.js";
 import { allocateTensor, type Tensor } from "./tensor.js";
 import type { WasmBackend } from "./wasm_backend.js";
 
@@ -125,7 +125,7 @@ export function makeGradients(d: Descriptor, backend: WasmBackend, planned: bool
   };
   const likeOf = (of: Operand, dims: Dims): Operand => {
     if (planned || of.kind === "resident") return resident(of.dtype, dims, of.size);
-    const array = newArray(where, of.dtype, of.size);
+    const array = newElements(where, of.dtype, of.size);
     const operand = flatOperand(of.dtype, ownArray(array, of.dtype, isBits(of.own)));
     operand.array = array;
     operand.size = of.size;
@@ -158,7 +158,7 @@ export function makeGradients(d: Descriptor, backend: WasmBackend, planned: bool
       } else if (gradient.target !== undefined && gradient.target.array === undefined) {
         gradient.sums = resident("float64", [size * parts], size);
       } else {
-        gradient.sums = flatOperand("float64", newArray(where, "float64", size * parts));
+        gradient.sums = flatOperand("float64", newElements(where, "float64", size * parts));
       }
       gradient.sums.size = size;
     }

@@ -2,7 +2,15 @@
 //
 // `readOperand` reads a caller's value, whose getters may run any code, each of them once. `settle` comes after
 // everything was read: it runs no code of the caller's, and what it found stays true for the rest of the call.
-import { checkDims, type Dims, MAX_RANK, readDims, requireSize } from "./dims.js";
+import {
+  checkDims,
+  count,
+  type Dims,
+  MAX_RANK,
+  readDims,
+  readLength,
+  requireSize,
+} from "./dims.js";
 import {
   DTYPES,
   dtypeOf,
@@ -13,7 +21,7 @@ import {
   lengthOf,
   type OwnArray,
 } from "./dtypes.js";
-import { describe, wrongType, wrongValue } from "./errors.js";
+import { describe, outOfMemory, wrongType, wrongValue } from "./errors.js";
 import { readDType } from "./option_readers.js";
 import { fault, stateOf, type Tensor } from "./tensor.js";
 import type { DType } from "./types.js";
@@ -119,6 +127,15 @@ export function flatOperand(dtype: DType, array: OwnArray): Operand {
   return new Operand("flat", dtype, undefined, array, 0, undefined, undefined);
 }
 
+/** Zeros outside of wasm memory. */
+export function newElements(where: string, dtype: DType, size: number): Elements {
+  try {
+    return new DTYPES[dtype].array(size);
+  } catch {
+    throw outOfMemory(where, size * DTYPES[dtype].bytes);
+  }
+}
+
 export function residentOperand(tensor: Tensor): Operand {
   const { dtype, dims, address } = stateOf(tensor)!;
   return new Operand("resident", dtype, dims, undefined, address, tensor, undefined);
@@ -151,7 +168,9 @@ function readTensorLike(where: string, name: string, value: Record<string, unkno
 
 function readNested(where: string, name: string, value: readonly unknown[]): Operand {
   const dims: number[] = [];
-  const values: number[] = [];
+  // Made at the first number: the arrays around it tell how many there will be.
+  let values: Elements | undefined;
+  let at = 0;
   const ragged = (got: string) => wrongValue(where, name, "no ragged nesting", got);
   // The first element of each depth decides whether arrays or numbers stand there.
   let leaf = -1;
@@ -160,7 +179,7 @@ function readNested(where: string, name: string, value: readonly unknown[]): Ope
       if (depth === leaf) throw ragged("an array beside numbers");
       if (depth >= MAX_RANK)
         throw wrongValue(where, name, `at most ${MAX_RANK} dimensions`, "more");
-      const length = element.length;
+      const length = readLength(where, name, element);
       if (depth === dims.length) dims.push(length);
       if (length !== dims[depth]) throw ragged(`rows of ${dims[depth]} and ${length}`);
       for (let i = 0; i < length; i++) visit(element[i], depth + 1);
@@ -171,11 +190,12 @@ function readNested(where: string, name: string, value: readonly unknown[]): Ope
     }
     if (leaf < 0 && depth === dims.length) leaf = depth;
     if (depth !== leaf) throw ragged("a number beside arrays");
-    values.push(element);
+    values ??= newElements(where, "float64", count(checkDims(where, name, dims)));
+    values[at++] = element;
   };
   visit(value, 0);
   checkDims(where, name, dims);
-  const array = Float64Array.from(values);
+  const array = (values ?? new Float64Array(0)) as OwnArray;
   return new Operand("nested", "float64", dims, array, 0, undefined, undefined);
 }
 

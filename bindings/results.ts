@@ -1,9 +1,8 @@
 // Results: the memory that they are written to, and their form, which is that of x.
 import type { Descriptor } from "./descriptor.js";
 import type { Dims } from "./dims.js";
-import { DTYPES, type Elements, isBits, ownArray } from "./dtypes.js";
-import { outOfMemory } from "./errors.js";
-import { flatOperand, type Operand, residentOperand } from "./operands.js";
+import { type Elements, isBits, ownArray } from "./dtypes.js";
+import { flatOperand, newElements, type Operand, residentOperand } from "./operands.js";
 import { allocateTensor, type Tensor } from "./tensor.js";
 import type { DType } from "./types.js";
 import type { WasmBackend } from "./wasm_backend.js";
@@ -27,7 +26,7 @@ export function makeResults(
       made.push(tensor);
       operand = residentOperand(tensor);
     } else {
-      const array = newArray(op.name, dtype, size);
+      const array = newElements(op.name, dtype, size);
       operand = flatOperand(dtype, ownArray(array, dtype, isBits(x.own)));
       operand.array = array;
     }
@@ -100,12 +99,4 @@ function nest(values: Elements, dims: Dims): unknown[] {
     return Array.from(values.subarray(at - length, at));
   };
   return build(0);
-}
-
-export function newArray(where: string, dtype: DType, size: number): Elements {
-  try {
-    return new DTYPES[dtype].array(size);
-  } catch {
-    throw outOfMemory(where, size * DTYPES[dtype].bytes);
-  }
 }
