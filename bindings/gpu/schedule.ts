@@ -138,7 +138,68 @@ export class Schedule {
     if (!updates && this.#runs(d, at, x, constants)) return;
     const records = this.#moments(d, at, x, constants);
     if (updates) this.#running(d, at, records, constants);
+    if (this.#pieces(d, at, x, records, constants)) return;
     this.#normalize(d, at, x, records, constants);
+  }
+
+  /** Normalizes runs whose values lie side by side by their records, in pieces. False if there are others. */
+  #pieces(d: Descriptor, at: Operands, x: Memory, records: Memory, constants: Uniform): boolean {
+    const { view } = d;
+    const reduced = view.filter((axis) => axis.reduced);
+    const count = product(reduced.map(({ size }) => size));
+    const { reduce, lanes, piece: most } = formOf(view, count, d.runs, this.subgroups);
+    const contiguous = view.slice(view.length - reduced.length).every((axis) => axis.reduced);
+    const strides = denseStrides(view);
+    const uses: Use[] = [
+      { name: "x", memory: x, strides, role: "x", base: "x" },
+      { name: "y", memory: at.y, strides, role: "y", base: "y", written: true },
+      {
+        name: "records",
+        memory: records,
+        strides: denseStrides(view, (axis) => !axis.reduced),
+        role: "record",
+        base: "firstRun",
+      },
+      ...this.#affineUses(d, at),
+    ];
+    if (!contiguous || view.at(-1)!.size % 4 !== 0 || !this.#areAligned(uses)) return false;
+    const boxes = this.#slabs(view, uses);
+    // A cut within the last dimension would leave quads there only where it is a multiple of four.
+    if (boxes!.some(({ size }) => size.at(-1)! % 4 !== 0)) return false;
+    const piece = Math.ceil(Math.min(most, 4096) / 4) * 4;
+    return this.#emit(
+      {
+        kernel: "pieces_kernel",
+        view,
+        x: strides,
+        runs: denseStrides(view, (axis) => !axis.reduced),
+        uses,
+        constants,
+        numbers: affineNumbers(d),
+        absent: absentAffine(d),
+        byRuns: true,
+        canQuads: () => true,
+        make: (box) => {
+          const runs = runsIn(view, box);
+          const here = product(box.size) / runs;
+          const chunks = Math.ceil(here / piece);
+          return {
+            parts: ["moments", reduce, "tile_quads", "streamed", ...affineParts(d), "finish_quads"],
+            overrides: affineOverrides(d),
+            workgroups: Math.ceil((runs * chunks) / (THREADS / lanes)),
+            fill: (uniform) =>
+              uniform
+                .set("runs", runs)
+                .set("count", here)
+                .set("chunks", chunks)
+                .set("lanes", lanes)
+                .set("piece", piece),
+          };
+        },
+      },
+      true,
+      boxes,
+    );
   }
 
   /** Normalizes runs that workgroups hold. False if there are others. */
@@ -281,7 +342,7 @@ export class Schedule {
                 ...(whole ? recordOverrides(d) : {}),
                 whole: +whole,
               },
-              workgroups: Math.ceil(runsHere / (THREADS / lanes)) * chunks,
+              workgroups: Math.ceil((runsHere * chunks) / (THREADS / lanes)),
               fill: (uniform) => {
                 uniform.set("runs", runsHere).set("count", countIn(part)).set("chunks", chunks);
                 uniform.set("allChunks", allChunks).set("lanes", lanes).set("piece", piece);
@@ -791,9 +852,10 @@ function items(
   // Elements before the first, in its word, are counted too.
   const lanes = Math.ceil((product(box.size) + (quads ? 0 : 1)) / 4);
   return {
-    parts: [quads ? "items_quads" : "items_elements", ...parts],
+    parts: [quads ? "items_quads" : "items_elements", ...parts, "items"],
     overrides,
-    workgroups: Math.ceil(lanes / THREADS),
+    // A lane has eight items where they are quads.
+    workgroups: Math.ceil(lanes / THREADS / (quads ? 8 : 1)),
     fill: () => {},
   };
 }

@@ -1,9 +1,4 @@
 // y = x, of the same element type.
-fn work(group: u32, lane: u32) {
-  let number = group * 256u + lane;
-  if (number >= item_count()) {
-    return;
-  }
-  let item = item_of(number);
+fn work_on(item: Item, number: u32) {
   store_y(item.first, read_item(item), item.there);
 }

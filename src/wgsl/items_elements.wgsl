@@ -1,4 +1,6 @@
 // Four neighbouring elements of y for each lane, counted from the beginning of a word; each has its own place.
+const items_of_lane = 1u;
+
 struct Item {
   first: u32,  // an index of y's binding
   x: u32,      // an index of x's binding
@@ -24,6 +26,10 @@ fn item_of(number: u32) -> Item {
   // Without the elements before the first: never read where they are not there.
   item.x = dims.x - lead + 4u * number;
   return item;
+}
+
+fn next_item(item: Item, number: u32) -> Item {
+  return item_of(number);
 }
 
 fn item_count() -> u32 {

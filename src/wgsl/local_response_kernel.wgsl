@@ -18,12 +18,7 @@ fn exp2_near_0(t: f32) -> f32 {
   return e * e;
 }
 
-fn work(group: u32, lane: u32) {
-  let number = group * 256u + lane;
-  if (number >= item_count()) {
-    return;
-  }
-  let item = item_of(number);
+fn work_on(item: Item, number: u32) {
   var y: vec4f;
   for (var c = 0u; c < 4u; c++) {
     if (item.there[c]) {

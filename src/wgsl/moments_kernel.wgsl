@@ -3,15 +3,18 @@
 override whole: bool = true;
 
 fn work(group: u32, lane: u32) {
-  let chunk = group % dims.chunks;
-  let run = group / dims.chunks * width() + run_of(lane);
+  // Neighbouring lanes, where each has a run of its own, are of neighbouring runs.
+  let number = group * width() + run_of(lane);
+  let chunk = number / dims.runs;
+  let run = number % dims.runs;
   let turn = turn_of(lane);
-  let place = place_along(min(run, dims.runs - 1u), 0u, dims.kept);
+  let place = place_along(run, 0u, dims.kept);
   let first = chunk * dims.piece;
-  let count = min(dims.piece, dims.count - first);
+  // Beyond the last piece there is nothing to read.
+  let count = select(0u, min(dims.piece, dims.count - first), chunk < dims.chunks);
   fetch(place.x, first, count, turn);
   let m = moments_of_tile(lane, turn, count);
-  if (run >= dims.runs || turn > 0u) {
+  if (count == 0u || turn > 0u) {
     return;
   }
   if (whole) {

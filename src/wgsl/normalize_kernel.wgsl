@@ -1,12 +1,7 @@
 // Normalizes elements by the records of their runs: four neighbouring ones for each lane, whatever run they are of.
 override one_run: bool = false;
 
-fn work(group: u32, lane: u32) {
-  let number = group * 256u + lane;
-  if (number >= item_count()) {
-    return;
-  }
-  let item = item_of(number);
+fn work_on(item: Item, number: u32) {
   let x = read_item(item);
   var shift: vec4f;
   var rest: vec4f;

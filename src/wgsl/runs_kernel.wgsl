@@ -3,11 +3,12 @@
 fn work(group: u32, lane: u32) {
   let run = group * width() + run_of(lane);
   let turn = turn_of(lane);
-  // Lanes beyond the last run repeat it.
+  // Beyond the last run there is nothing to read.
+  let count = select(0u, dims.count, run < dims.runs);
   let place = place_along(min(run, dims.runs - 1u), 0u, dims.kept);
-  fetch(place.x, 0u, dims.count, turn);
-  let record = record_of(moments_of_tile(lane, turn, dims.count));
-  if (run >= dims.runs) {
+  fetch(place.x, 0u, count, turn);
+  let record = record_of(moments_of_tile(lane, turn, count));
+  if (count == 0u) {
     return;
   }
   if (turn == 0u) {
@@ -18,7 +19,7 @@ fn work(group: u32, lane: u32) {
     let there = is_there(k, turn, dims.count);
     if (there.x) {
       let normalized = (opaque(scaled(quad_of(k), record.scale) - record.shift) - record.rest) * record.factor;
-      finish_quad(k, turn, there, place, normalized);
+      finish_quad(k, turn, there, place, 0u, normalized);
     }
   }
 }

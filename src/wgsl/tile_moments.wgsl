@@ -5,7 +5,7 @@
 // whose values are all equal, until their mean is exact.
 fn moments_of_tile(lane: u32, turn: u32, count: u32) -> Moments {
   let quads = quad_count(count);
-  let inverse = reciprocal(f32(count));
+  let inverse = reciprocal(f32(max(count, 1u)));
   var m = Moments(0.0, 0.0, 0.0, 1.0, 0u);
   for (var pass_number = 0u; ; pass_number++) {
     var sums = vec4f();

@@ -21,6 +21,8 @@ const EMPTY = "data:text/javascript,export default {}";
 
 const IMPORTS = {
   "onnxruntime-web": `${MODULES}/onnxruntime-web/dist/ort.wasm.bundle.min.mjs`,
+  "onnxruntime-web/webgpu": `${MODULES}/onnxruntime-web/dist/ort.webgpu.bundle.min.mjs`,
+  "@tensorflow/tfjs-backend-webgpu": `${TFJS}-backend-webgpu/dist/tf-backend-webgpu.fesm.js`,
   "@tensorflow/tfjs-core": `${TFJS}-core/dist/tf-core.fesm.js`,
   "@tensorflow/tfjs-layers": `${TFJS}-layers/dist/tf-layers.fesm.js`,
   "@tensorflow/tfjs-backend-wasm": `${TFJS}-backend-wasm/dist/tf-backend-wasm.fesm.js`,

@@ -1,0 +1,77 @@
+/**
+ * npm run bench:webgpu: LayerNorm of tensors that stay on a GPU, in Chromium on this machine's adapter.
+ *
+ *   --quick   fewer rounds
+ *   --gpu     the machine's GPU, not SwiftShader
+ *
+ * CHROMIUM names another binary.
+ */
+
+import { parseArgs } from "node:util";
+import puppeteer from "puppeteer-core";
+import { figure } from "./format.js";
+import { describeMachine, ensureBuilt } from "./machine.js";
+import { ensurePeers, installedVersion } from "./peers.js";
+import { serve } from "./server.js";
+
+const SHAPES = [
+  [512, 768],
+  [1024, 4096],
+  [4, 262_144],
+];
+
+const { quick = false, gpu = false } = parseArgs({
+  options: { quick: { type: "boolean" }, gpu: { type: "boolean" } },
+}).values;
+const log = console.log;
+
+ensureBuilt(log);
+await ensurePeers(log);
+
+const server = await serve();
+const browser = await puppeteer.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  protocolTimeout: 0,
+  args: [
+    "--headless",
+    "--no-sandbox",
+    "--enable-unsafe-webgpu",
+    "--enable-features=Vulkan",
+    ...(gpu ? [] : ["--use-webgpu-adapter=swiftshader"]),
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+  ],
+});
+try {
+  const engine = (await browser.version()).replace(/^(Headless)?Chrome\//, "Chromium ");
+  const { cpu, cores } = describeMachine(engine);
+  const page = await browser.newPage();
+  page.on("pageerror", (error) => log(`page: ${String(error).slice(0, 300)}`));
+  await page.goto(server.address);
+  const adapter = await page.evaluate(
+    "navigator.gpu ? navigator.gpu.requestAdapter().then((a) => a && [a.info.vendor, a.info.architecture, a.info.description].join(' ')) : null",
+  );
+  if (!adapter) throw new Error("Chromium has no WebGPU adapter here");
+  log(`${cpu}, ${cores} cores, ${engine}, ${adapter}`);
+  log(
+    `onnxruntime-web ${installedVersion("onnxruntime-web")}, TensorFlow.js ${installedVersion("@tensorflow/tfjs-core")}; LayerNorm with weight and bias, float32; median ms, GB/s read once and written once, largest error seen`,
+  );
+  await page.exposeFunction("tell", (/** @type {any} */ { dims, row }) => {
+    const bytes = 8 * dims.reduce((/** @type {number} */ a, /** @type {number} */ b) => a * b, 1);
+    log(`\n${dims.join("x")}`);
+    for (const [name, { ms, error }] of Object.entries(row)) {
+      log(
+        `  ${name.padEnd(16)} ${figure(ms).padStart(7)} ms ${figure(bytes / ms / 1e6).padStart(7)} GB/s   ${name === "buffer copy" ? "" : error.toExponential(1)}`,
+      );
+    }
+  });
+  await page.evaluate(
+    `import("/tests/bench/webgpu_page.js").then(({ benchWebGpu }) => benchWebGpu(${JSON.stringify(SHAPES)}, ${quick ? 5 : 31}, (row) => tell(row)))`,
+  );
+} finally {
+  await browser.close();
+  server.close();
+}
