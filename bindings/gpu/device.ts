@@ -8,8 +8,8 @@ import {
   USAGE,
 } from "./device_like.js";
 import type { Subgroups } from "./form.js";
-import type { Dispatch } from "./schedule.js";
 import { describeMessage, keyOf, type Program, textOf } from "./shaders.js";
+import type { Dispatch } from "./uses.js";
 
 type Pipeline = ReturnType<GPUDeviceLike["createComputePipeline"]>;
 

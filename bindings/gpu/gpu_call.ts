@@ -24,7 +24,8 @@ import {
   readGpuTensor,
 } from "./gpu_tensor.js";
 import { toFloat32 } from "./halves.js";
-import { type Memory, type Operands, Schedule } from "./schedule.js";
+import { Schedule } from "./schedule.js";
+import type { Memory, Operands } from "./uses.js";
 
 type Encoder = GPUCommandEncoderLike | GPUComputePassLike;
 

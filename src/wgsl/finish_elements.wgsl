@@ -1,3 +1,5 @@
+fn prepare_finish() {}
+
 fn finish_quad(k: u32, turn: u32, there: vec4<bool>, run: Place, first_index: u32, normalized: vec4f) {
   let indices = indices_of(k, turn);
   var places: array<Place, 4>;

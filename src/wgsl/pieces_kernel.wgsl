@@ -11,6 +11,7 @@ fn work(group: u32, lane: u32) {
   let count = min(dims.piece, dims.count - first);
   let record = records[2u * (dims.first_run + place.run)];
   fetch(place.x, first, count, turn);
+  prepare_finish();
   for (var k = 0u; k < quad_count(count); k++) {
     let there = is_there(k, turn, count);
     if (there.x) {

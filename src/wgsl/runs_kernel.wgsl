@@ -15,6 +15,7 @@ fn work(group: u32, lane: u32) {
     store_mean(dims.first_statistic + place.run, mean_bits(record));
     store_rstd(dims.first_statistic + place.run, rstd_bits(record));
   }
+  prepare_finish();
   for (var k = 0u; k < quad_count(dims.count); k++) {
     let there = is_there(k, turn, dims.count);
     if (there.x) {

@@ -15,12 +15,22 @@ fn moments_of_tile(lane: u32, turn: u32, count: u32) -> Moments {
     for (var begin = 0u; begin < quads; begin += 16u) {
       var block_sums = vec4f();
       var block_powers = vec4f();
-      for (var k = begin; k < min(begin + 16u, quads); k++) {
-        let values = quad_of(k);
-        let deviations = select(vec4f(), scaled(values, m.scale) - m.shift, is_there(k, turn, count));
-        block_sums += deviations;
-        block_powers += select(deviations * deviations, abs(deviations), magnitudes);
-        tops = max(tops, bitcast<vec4u>(values) & vec4u(0x7fffffffu));
+      let end = min(begin + 16u, quads);
+      if (pass_number == 0u) {
+        // As they stand; what is not there is 0.
+        for (var k = begin; k < end; k++) {
+          let values = quad_of(k);
+          block_sums += values;
+          block_powers += select(values * values, abs(values), magnitudes);
+          tops = max(tops, bitcast<vec4u>(values) & vec4u(0x7fffffffu));
+        }
+      } else {
+        for (var k = begin; k < end; k++) {
+          let values = scaled(quad_of(k), m.scale) - m.shift;
+          let deviations = select(vec4f(), values, is_there(k, turn, count));
+          block_sums += deviations;
+          block_powers += select(deviations * deviations, abs(deviations), magnitudes);
+        }
       }
       sums += block_sums;
       powers += block_powers;
@@ -31,10 +41,12 @@ fn moments_of_tile(lane: u32, turn: u32, count: u32) -> Moments {
       (powers.x + powers.y) + (powers.z + powers.w),
       max(max(tops.x, tops.y), max(tops.z, tops.w)),
     );
-    m.top = totals.top;
+    if (pass_number == 0u) {
+      m.top = totals.top;
+    }
     m.power = totals.power;
-    let scale = scale_for(totals.top);
-    let finite = totals.top < 0x7f800000u;
+    let scale = scale_for(m.top);
+    let finite = m.top < 0x7f800000u;
     var done = scale == m.scale;
     if (!done && finite) {
       m.scale = scale;

@@ -63,8 +63,10 @@ try {
     const bytes = 8 * dims.reduce((/** @type {number} */ a, /** @type {number} */ b) => a * b, 1);
     log(`\n${dims.join("x")}`);
     for (const [name, { ms, error }] of Object.entries(row)) {
+      const speed = `${figure(ms).padStart(7)} ms ${figure(bytes / ms / 1e6).padStart(7)} GB/s`;
+      const outcome = name === "buffer copy" ? "" : error.toExponential(1);
       log(
-        `  ${name.padEnd(16)} ${figure(ms).padStart(7)} ms ${figure(bytes / ms / 1e6).padStart(7)} GB/s   ${name === "buffer copy" ? "" : error.toExponential(1)}`,
+        `  ${name.padEnd(16)} ${error > 1e-3 ? `wrong: off by ${outcome}` : `${speed}   ${outcome}`}`,
       );
     }
   });

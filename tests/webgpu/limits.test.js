@@ -190,7 +190,10 @@ for (const dtype of /** @type {const} */ (["float32", "float16", "bfloat16"])) {
       const like = { data: stored, dims: shape, type: dtype };
       const x = norm.tensor(stored, shape, dtype);
       const most = dtype === "float32" ? 2e-6 : dtype === "float16" ? 2e-3 : 0.02;
-      for (const options of [{}, { axes: [0] }, { weight, bias: 1 }]) {
+      // A kind of call is some pipelines to compile: the 16-bit types have one of them.
+      const calls =
+        dtype === "float32" ? [{}, { axes: [0] }, { weight, bias: 1 }] : [{ weight, bias: 1 }];
+      for (const options of calls) {
         const where = `[${shape}] ${JSON.stringify(options).slice(0, 40)}`;
         const y = small.layerNorm(x, options);
         assertClose(

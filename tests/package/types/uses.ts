@@ -1,4 +1,5 @@
 // Uses that have to compile: every kind of x keeps its kind. Without a DOM, and without types of Node.
+
 import {
   addGroupNorm,
   addLayerNorm,
@@ -33,6 +34,7 @@ import {
   tensor,
   zeros,
 } from "layernorm";
+import * as auto from "layernorm/auto";
 import {
   BatchNorm,
   ConditionalLayerNorm,
@@ -45,6 +47,12 @@ import {
   RMSNorm,
 } from "layernorm/nn";
 import * as slim from "layernorm/slim";
+import {
+  type GPUCommandEncoderLike,
+  type GPUDeviceLike,
+  type GpuTensor,
+  WebGpuNorm,
+} from "layernorm/webgpu";
 
 type Equal<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
@@ -324,4 +332,29 @@ is<void>()(norm.dispose());
 /** The same type with its intersections resolved. */
 function flatten<T>(value: T): { [K in keyof T]: T[K] } {
   return value;
+}
+
+// On a GPU.
+export async function onGpu(device: GPUDeviceLike, encoder: GPUCommandEncoderLike): Promise<void> {
+  const own: WebGpuNorm = await WebGpuNorm.create();
+  const gpu = new WebGpuNorm(device);
+  const x: GpuTensor = gpu.tensor(new Float32Array(8), [2, 4], "float16");
+  const y: GpuTensor = gpu.layerNorm(x, { weight: new Float32Array(4), bias: x, encoder });
+  const mine = { buffer: x.buffer, offset: 4, shape: [2, 4] };
+  const same: typeof mine = gpu.rmsNorm(x, { out: mine });
+  const { output, mean, rstd } = gpu.groupNorm(x, { numGroups: 2, returnStats: true });
+  const { sum } = gpu.addLayerNorm(x, y, { gate: 2 });
+  const all: GpuTensor[] = [output, mean, rstd, sum];
+  await gpu.read(all[0] ?? same);
+  own.dispose();
+}
+
+export async function wherever(x: Float32Array): Promise<void> {
+  const y: Float32Array = await auto.layerNorm(x, { backend: "wasm" });
+  const { output, rstd } = await auto.rmsNorm(x, { returnStats: true });
+  const both: Float32Array[] = [y, output];
+  const statistics: Float64Array = rstd;
+  const norm: WebGpuNorm = await auto.webgpu();
+  const there: GpuTensor = await auto.layerNorm(norm.tensor(both[0] ?? statistics));
+  there.dispose();
 }

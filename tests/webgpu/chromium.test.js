@@ -1,0 +1,43 @@
+/** WebGPU in Chromium, with SwiftShader where there is no GPU; beside onnxruntime-web on one device. */
+import assert from "node:assert/strict";
+import test, { after } from "node:test";
+import { installedVersion } from "../bench/peers.js";
+import { serve } from "../bench/server.js";
+import { ENGINES, launch } from "../browser/browsers.js";
+
+const [chromium] = ENGINES;
+const { skip } = chromium;
+const flags = [
+  "--enable-unsafe-webgpu",
+  "--enable-features=Vulkan",
+  "--use-webgpu-adapter=swiftshader",
+];
+
+const server = await serve();
+const browser = skip ? undefined : await launch(chromium, { flags });
+after(async () => {
+  await browser?.close();
+  server.close();
+});
+
+/** @param {string} name of a function of page.js @returns {Promise<any>} */
+async function inPage(name) {
+  const page = await /** @type {import("puppeteer-core").Browser} */ (browser).newPage();
+  await page.goto(server.address);
+  return page.evaluate(`import("/tests/webgpu/page.js").then((page) => page.${name}())`);
+}
+
+test("operations on a GPU in Chromium agree with wasm", { skip }, async () => {
+  for (const [what, worst] of Object.entries(await inPage("operations"))) {
+    assert.ok(worst < 5e-6, `${what}: ${worst}`);
+  }
+});
+
+const missing =
+  installedVersion("onnxruntime-web") === undefined && "npm run bench installs onnxruntime-web";
+test("layerNorm stands between two sessions of onnxruntime-web without a way back", {
+  skip: skip || missing,
+}, async () => {
+  const worst = await inPage("composition");
+  assert.ok(worst < 5e-6, `${worst}`);
+});
