@@ -1,13 +1,16 @@
 // A target for libFuzzer, under AddressSanitizer and UndefinedBehaviorSanitizer. The input's bytes choose
 //   a call that is right: what it gives is held against the reference, and against the same call in pieces;
 //   the same with elements of any bits, NaN and infinity among them: the same twice, and nothing beyond the operands;
+//   its gradients, the same both ways;
 //   a window of local_response_norm, or running statistics that are updated;
 //   a descriptor with any numbers in it: what `check` allows reads and writes its operands alone.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <utility>
 
+#include "backward_cases.h"
 #include "view_cases.h"
 #include "view_reference.h"
 
@@ -85,6 +88,14 @@ void point_to_own(Case& of) {
   call.sum = own(Operand::sum);
   call.mean = static_cast<double*>(own(Operand::mean));
   call.rstd = static_cast<double*>(own(Operand::rstd));
+  call.grad_output = own(Operand::grad_output);
+  call.grad_sum = own(Operand::grad_sum);
+  for (const Operand operand : kDifferentiable) {
+    Call::Gradient& gradient = call.gradient(operand);
+    // Each has one of the two.
+    if (gradient.data != nullptr) gradient.data = own(grad_of(operand));
+    if (gradient.sums != nullptr) gradient.sums = static_cast<double*>(own(grad_of(operand)));
+  }
 }
 
 /// Runs a case as it stands and, in a copy, with every operand handed over in pieces; the two must agree.
@@ -101,6 +112,11 @@ void run_both_ways(Case& direct) {
   call.x = nullptr;
   call.y = call.sum = nullptr;
   call.mean = call.rstd = nullptr;
+  call.grad_output = call.grad_sum = nullptr;
+  for (Call::Gradient& gradient : call.gradients) {
+    gradient.sums = nullptr;
+    gradient.data = nullptr;
+  }
   run(call);
   require_same(direct, pieces);
 }
@@ -123,6 +139,27 @@ void any_bits(Bytes& bytes) {
     if (!bytes.chance(3)) bytes.scramble(memory);
   }
   run_both_ways(made);
+}
+
+void gradients(Bytes& bytes) {
+  Case forward = make_case_of(bytes);
+  const Op op = forward.call.op;
+  if (op != Op::layer_norm && op != Op::rms_norm && op != Op::l2_normalize && op != Op::batch_norm) return;
+  Case made = make_backward_of(std::move(forward), bytes);
+  const bool any = bytes.chance(2);
+  for (auto& [operand, memory] : made.memory) {
+    // Sums begin at 0.
+    if (any && operand < Operand::grad_residual && bytes.chance(2)) bytes.scramble(memory);
+  }
+  run_both_ways(made);
+  if (any) return;
+  for (const auto& [operand, memory] : made.memory) {
+    for (const double value : made.values(operand, made.dtype_of(operand))) {
+      // Of moderate values every gradient is finite; those of float16 may be beyond its largest.
+      const bool is_narrow = made.dtype_of(operand) == DType::float16;
+      require(std::isfinite(value) || (is_narrow && std::isinf(value)), "a gradient", 0, value);
+    }
+  }
 }
 
 void local_response(Bytes& bytes) {
@@ -286,7 +323,7 @@ void hostile(Bytes& bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   layernorm::test::Bytes bytes(data, size);
-  switch (bytes.below(8)) {
+  switch (bytes.below(10)) {
     case 0:
       layernorm::test::local_response(bytes);
       break;
@@ -299,6 +336,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 4:
       layernorm::test::hostile(bytes);
+      break;
+    case 5:
+    case 6:
+      layernorm::test::gradients(bytes);
       break;
     default:
       layernorm::test::differential(bytes);

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { assertChecks } from "../browser/assert_checks.js";
 import { pack } from "../package/pack.js";
-import { checkEntries, digest, ENTRIES } from "./entries.js";
+import { checkEntries, digest, ELSEWHERE, ENTRIES, prefixed } from "./entries.js";
 
 const { installed } = pack();
 
@@ -18,10 +18,19 @@ for (const [entry, target] of Object.entries(manifest.exports)) {
 /** @param {string} name @returns {string} the file: URL of an entry of the installed package */
 const urlOf = (name) => `${pathToFileURL(`${installed}/${FILES[name]}`)}`;
 
-const stored = ["hashes.json", "hashes_operations.json"].map((name) =>
-  JSON.parse(readFileSync(new URL(`../golden/${name}`, import.meta.url), "utf8")),
+/** @param {string} name @returns {Record<string, string>} */
+const stored = (name) =>
+  JSON.parse(readFileSync(new URL(`../golden/${name}`, import.meta.url), "utf8"));
+const storedHashes = {
+  ...stored("hashes.json"),
+  ...stored("hashes_operations.json"),
+  ...prefixed(stored("hashes_backward.json")),
+};
+
+const named = Object.keys(FILES).filter(
+  (name) => manifest.exports[name.replace(manifest.name, ".")].types,
 );
-const storedHashes = Object.assign({}, ...stored);
+assert.deepEqual(named.sort(), [...Object.keys(ENTRIES), ...Object.keys(ELSEWHERE)].sort());
 
 /** As the engines' results are, which pass through JSON. */
 const expected = JSON.parse(

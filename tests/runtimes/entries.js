@@ -1,6 +1,7 @@
 // What each entry of the package has to do in every engine. A new entry is one more line of ENTRIES: it loads the entry
 // and returns plain data, which has to be the same, bit for bit, wherever it runs.
-import { checks } from "../browser/pages/checks.js";
+import { checks, describe, describeRejection } from "../browser/pages/checks.js";
+import { hashBackward } from "../js/hash_backward.js";
 import { fnv1a, hashCases } from "../js/hash_cases.js";
 import { hashOperations } from "../js/hash_operations.js";
 
@@ -20,13 +21,50 @@ export const ENTRIES = {
     await slim.init(wasm);
     return checkOperations(slim);
   },
+  "layernorm/nn": async ({ load }) => checkLayers(await load("layernorm/nn")),
+  "layernorm/auto": async ({ load }) => checkAuto(await load("layernorm/auto")),
+  // What runs on a GPU has no bits that are the same everywhere; it is there to be imported, and says what it needs.
+  "layernorm/webgpu": async ({ load }) => {
+    const { WebGpuNorm } = await load("layernorm/webgpu");
+    return { error: describe(() => new WebGpuNorm(null)) };
+  },
 };
+
+/** Entries that are not among them, and why. @type {Record<string, string>} */
+export const ELSEWHERE = { "layernorm/tfjs": "it wants TensorFlow.js; tests/tfjs" };
 
 /** @param {any} functions */
 function checkOperations(functions) {
+  const hashes = {
+    ...hashCases(functions),
+    ...hashOperations(functions),
+    ...prefixed(hashBackward(functions)),
+  };
+  return { checks: checks(functions), hashes };
+}
+
+/** Names that begin with a number in more than one list. @param {Record<string, string>} hashes */
+export const prefixed = (hashes) =>
+  Object.fromEntries(Object.entries(hashes).map(([name, hash]) => [`backward ${name}`, hash]));
+
+/** @param {any} nn */
+function checkLayers({ LayerNorm, RMSNorm }) {
+  return [new LayerNorm(4, { eps: 1e-6 }), new RMSNorm(4)].map((layer) => {
+    const y = layer.forward(Float32Array.of(3, 5, 2, 8, 1, 3, 5, 8));
+    const gradInput = layer.backward(Float32Array.of(1, -2, 0.5, 3, 0, 1, 2, -1));
+    const grads = layer.parameters().map((/** @type {any} */ { grad }) => [...grad]);
+    layer.dispose();
+    return { y: [...y], gradInput: [...gradInput], grads };
+  });
+}
+
+/** Small tensors go to wasm, wherever there is a GPU. @param {any} auto */
+async function checkAuto(auto) {
+  const x = Float32Array.of(3, 5, 2, 8, 1, 3, 5, 8);
   return {
-    checks: checks(functions),
-    hashes: { ...hashCases(functions), ...hashOperations(functions) },
+    layerNorm: [...(await auto.layerNorm(x, { shape: [2, 4], weight: 1.5, bias: 0.5 }))],
+    nested: await auto.rmsNorm([[3, 5, 2, 8]]),
+    error: await describeRejection(() => auto.layerNorm(x, { weight: [1, 2, 3] })),
   };
 }
 

@@ -94,10 +94,19 @@ export async function openPage(url) {
     const reply = await call("POST", `${session}/execute/async`, {
       script: `
         const reply = arguments[arguments.length - 1];
-        Promise.resolve(globalThis.finished ?? Promise.reject(new Error("the page's script did not run"))).then(
-          (results) => reply(JSON.stringify({ results })),
-          (error) => reply(JSON.stringify({ error: String(error) })),
-        );`,
+        const start = performance.now();
+        // The driver may come back before the page's modules have run.
+        const look = () => {
+          if (globalThis.finished === undefined && performance.now() - start < ${DEADLINE_MS / 3}) {
+            setTimeout(look, 50);
+            return;
+          }
+          Promise.resolve(globalThis.finished ?? Promise.reject("the page's script did not run")).then(
+            (results) => reply(JSON.stringify({ results })),
+            (error) => reply(JSON.stringify({ error: String(error) })),
+          );
+        };
+        look();`,
       args: [],
     });
     await call("DELETE", session);

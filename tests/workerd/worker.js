@@ -1,15 +1,24 @@
 // A Cloudflare Worker: layernorm/slim with the wasm as a module, for this runtime compiles no bytes.
 
+import * as auto from "../../dist/auto.js";
 import * as layernorm from "../../dist/index.js";
 // @ts-expect-error: the runtime makes a WebAssembly.Module of it.
 import wasm from "../../dist/layernorm.wasm";
+import * as nn from "../../dist/nn.js";
 import * as slim from "../../dist/slim.js";
+import * as webgpu from "../../dist/webgpu.js";
 import { checks, describe, describeRejection } from "../browser/pages/checks.js";
 import { checkEntries } from "../runtimes/entries.js";
 
 const { init, initSync, layerNorm } = slim;
 /** @type {Record<string, unknown>} */
-const ENTRIES = { layernorm, "layernorm/slim": slim };
+const ENTRIES = {
+  layernorm,
+  "layernorm/slim": slim,
+  "layernorm/nn": nn,
+  "layernorm/auto": auto,
+  "layernorm/webgpu": webgpu,
+};
 
 export default {
   /** @param {{ url: string }} request */

@@ -9,7 +9,8 @@ import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
 import { assertChecks } from "../browser/assert_checks.js";
 import { graph, pack, ROOT } from "../package/pack.js";
-import { assertEntries } from "../runtimes/assert_entries.js";
+import { assertEntries, FILES } from "../runtimes/assert_entries.js";
+import { ENTRIES } from "../runtimes/entries.js";
 
 const PLATFORMS = /** @type {Record<string, string>} */ ({
   "linux x64": "linux-64",
@@ -55,17 +56,13 @@ for (const date of ["2024-01-01", "2025-06-01"]) {
     before(async () => {
       folder = mkdtempSync(join(tmpdir(), "layernorm-workerd-"));
       const dist = join(pack().installed, "dist");
-      const entries = ["index.js", "slim.js"].map((name) => join(dist, name));
-      const modules = new Set(entries.flatMap((entry) => graph(entry, { dynamic: true })));
       // Names as in the repository, so that the imports are the same. The first is the Worker.
-      const names = [
-        "workerd/worker.js",
-        "browser/pages/checks.js",
-        "js/hash_cases.js",
-        "js/hash_operations.js",
-        "runtimes/entries.js",
-      ];
-      const sources = names.map((name) => [`tests/${name}`, join(ROOT, "tests", name)]);
+      const tests = join(ROOT, "tests");
+      const scripts = graph(join(tests, "workerd/worker.js"), { dynamic: false });
+      const own = scripts.filter((path) => path.startsWith(tests));
+      const entries = Object.keys(ENTRIES).map((name) => join(dist, "..", FILES[name]));
+      const modules = new Set(entries.flatMap((entry) => graph(entry, { dynamic: true })));
+      const sources = own.map((path) => [relative(ROOT, path), path]);
       for (const path of modules) sources.push([`dist/${relative(dist, path)}`, path]);
       const listed = sources.map(([name, path], i) => {
         copyFileSync(String(path), join(folder, `${i}.js`));
