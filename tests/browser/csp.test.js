@@ -101,7 +101,7 @@ for (const engine of ENGINES) {
 
     test("without 'wasm-unsafe-eval' every way to start names Content-Security-Policy", async () => {
       const { results } = await open("'self'", "blocked.html");
-      assert.equal(Object.keys(results).length, 8);
+      assert.equal(Object.keys(results).length, 10);
       for (const [way, error] of Object.entries(results)) {
         assert.match(
           error,
