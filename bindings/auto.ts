@@ -22,6 +22,8 @@ import type {
 } from "./types.js";
 import type { GpuInput, GpuResult, GpuSums, OnGpu, WebGpuNorm } from "./webgpu.js";
 
+/** Of the wasm. What `webgpu` resolves to has a `dispose` of its own. */
+export { dispose, init, initSync } from "./index.js";
 export type * from "./types.js";
 export type { GpuDType, GpuInput, GpuParameter, GpuTensor, OnGpu, WebGpuNorm } from "./webgpu.js";
 

@@ -88,6 +88,20 @@ export interface TensorState {
 export let stateOf: (value: object) => TensorState | undefined;
 
 /**
+ * Whether a value is an object of named things: no array, typed array or tensor.
+ * @internal
+ */
+export function isPlain(value: unknown): value is Record<string, unknown> {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !ArrayBuffer.isView(value) &&
+    stateOf(value) === undefined
+  );
+}
+
+/**
  * A tensor over part of a block.
  * @internal
  */

@@ -2,7 +2,7 @@
 import type { Dims } from "../dims.js";
 import { count, show } from "../dims.js";
 import { wrongValue } from "../errors.js";
-import { type Operand, readOperand, settle } from "../operands.js";
+import { newElements, type Operand, readOperand, settle } from "../operands.js";
 import { readCount, readEps, readFlag } from "../option_readers.js";
 import type { DType, Input, Like } from "../types.js";
 import { COMMON, readArguments } from "./arguments.js";
@@ -94,15 +94,15 @@ export class ConditionalLayerNorm<D extends DType = "float32"> extends Layer {
 
   /** The formula above; `backward` remembers x and the condition's values: leave x's elements as they are until then. */
   forward<X extends Input>(x: X, condition: Input, options?: ForwardOptions): Like<X> {
-    this.live("forward");
+    const shape = this.readForward(options);
     const read = readCondition(condition, this.conditionFeatures);
-    const shape = [...read.items, ...this.normalizedShape];
     const { normalizedShape, eps, scale, shift } = this;
-    const apply = (map: LinearParameters) => ({ data: linear(map, read), shape });
+    const mapped = [...read.items, ...normalizedShape];
+    const apply = (map: LinearParameters) => ({ data: linear(map, read), shape: mapped });
     const y = this.run("layerNorm", x, this, {
       normalizedShape,
       eps,
-      shape: options?.shape,
+      shape,
       scale: apply(scale),
       shift: apply(shift),
     });
@@ -163,7 +163,7 @@ function linear({ weight, bias }: LinearParameters, { values }: Condition): Floa
   const w = weight.float64;
   const b = bias?.float64;
   const items = values.length / inputs;
-  const y = new Float64Array(items * features);
+  const y = newElements(WHERE, "float64", items * features) as Float64Array;
   for (let item = 0; item < items; item++) {
     for (let f = 0; f < features; f++) {
       let sum = b === undefined ? 0 : b[f]!;
@@ -183,7 +183,7 @@ function linearBackward(
 ): void {
   const [features, inputs] = weight.shape as [number, number];
   const w = weight.float64;
-  const gradWeight = new Float64Array(w.length);
+  const gradWeight = newElements(WHERE, "float64", w.length) as Float64Array;
   const gradBias = new Float64Array(features);
   const items = values.length / inputs;
   for (let item = 0; item < items; item++) {

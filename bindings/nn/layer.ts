@@ -1,11 +1,12 @@
 // What all layers have in common: parameters and buffers, the mode, and what backward needs of the last forward.
 import type { Dims } from "../dims.js";
-import { wrongType, wrongValue } from "../errors.js";
+import { describe, wrongType, wrongValue } from "../errors.js";
 import { inlined } from "../inlined.js";
 import { OPS } from "../ops.js";
 import { shared } from "../shared.js";
 import { makeDisposable } from "../tensor.js";
-import type { DType, Input, Like, ShapeOptions, WithDispose } from "../types.js";
+import type { DType, Input, Like, WithDispose } from "../types.js";
+import { readForwardShape } from "./arguments.js";
 import { type Gradients, gradientsOf, type Learned } from "./gradients.js";
 import {
   floatBuffer,
@@ -53,18 +54,27 @@ export abstract class Layer {
     dtype: D,
     value: 0 | 1,
   ): Parameter<D> {
-    return this.addState(new Parameter(name, shape, dtype, value));
+    return this.addState(new Parameter(this.#name, name, shape, dtype, value));
   }
 
   /** @internal */
   protected addBuffer<D extends DType>(name: string, shape: Dims, dtype: D, value: 0 | 1) {
-    return this.addState(floatBuffer(name, shape, dtype, value));
+    return this.addState(floatBuffer(this.#name, name, shape, dtype, value));
   }
 
   /** @internal */
   protected addState<S extends State>(state: S): S {
     this.#states!.push(state);
     return state;
+  }
+
+  /**
+   * The options of a forward call: x's dimensions, if it is flat.
+   * @internal
+   */
+  protected readForward(options: unknown): Dims | undefined {
+    this.live("forward");
+    return readForwardShape(this.#name, options);
   }
 
   /**
@@ -78,7 +88,6 @@ export abstract class Layer {
     options: Record<string, unknown>,
     once: Record<string, unknown> = {},
   ): Like<X> {
-    this.live("forward");
     const y = shared.call(OPS[op], inlined, x, { ...options, ...once, weight, bias });
     this.#done = { op, x, options };
     return y;
@@ -90,11 +99,10 @@ export abstract class Layer {
    */
   protected checkChannels(
     x: unknown,
-    { shape }: ShapeOptions,
+    shape: Dims | undefined,
     layout: string,
     channels: number,
   ): boolean {
-    this.live("forward");
     const dims = dimsOf(x, shape);
     if (dims === undefined || dims.length < 2) return true;
     const got = dims.at(layout === "channels_last" ? -1 : 1);
@@ -112,6 +120,7 @@ export abstract class Layer {
       throw wrongType(this.#name, "backward", "a forward call before each of its calls", "none");
     }
     const { op, x, options } = this.#done;
+    for (const parameter of this.parameters()) parameter.requireGrad();
     const gradients = gradientsOf(op, gradOutput, x, {
       ...options,
       weight: weight?.exact,
@@ -138,12 +147,14 @@ export abstract class Layer {
 
   /** Sets all gradients to 0. */
   zeroGrad(): void {
-    for (const parameter of this.parameters()) parameter.zeroGrad();
+    const parameters = this.parameters();
+    for (const parameter of parameters) parameter.requireGrad();
+    for (const parameter of parameters) parameter.zeroGrad();
   }
 
   /** A copy of all parameters and buffers, by PyTorch's names. */
   stateDict(): StateDict {
-    return saveState(this.live("stateDict"));
+    return saveState(this.#name, this.live("stateDict"));
   }
 
   /**
@@ -151,7 +162,7 @@ export abstract class Layer {
    * `parseSafetensors`. With `prefix` only the entries below it count, so that a whole model's file can be given. A missing
    * `num_batches_tracked` is left as it is, as PyTorch does. Returns PyTorch's `missingKeys` and `unexpectedKeys`.
    *
-   * @throws {TypeError} if the dict or the options are of the wrong kind
+   * @throws {TypeError} if the dict or the options are of the wrong kind, or the layer's own memory was detached
    * @throws {RangeError} for missing, unknown (unless `strict` is false), wrongly shaped or unreadable entries: one error
    *   names all, and nothing is loaded
    */
@@ -162,6 +173,9 @@ export abstract class Layer {
   /** Training mode, or with `false` that of `eval`: of meaning to layers with running statistics alone. */
   train(mode = true): this {
     this.live("train");
+    if (typeof mode !== "boolean") {
+      throw wrongType(this.#name, "mode", "a boolean", describe(mode));
+    }
     this.training = mode;
     return this;
   }

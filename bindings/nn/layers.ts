@@ -98,7 +98,8 @@ export class LayerNorm<D extends DType = "float32"> extends Layer {
   /** `layerNorm` of x, which `backward` remembers: leave its elements as they are until then. A flat x is taken as rows. */
   forward<X extends Input>(x: X, options?: ForwardOptions): Like<X> {
     const { normalizedShape, eps } = this;
-    return this.run("layerNorm", x, this, { normalizedShape, eps, shape: options?.shape });
+    const shape = this.readForward(options);
+    return this.run("layerNorm", x, this, { normalizedShape, eps, shape });
   }
 
   /** The gradient of the last forward's x; the parameters' are added to theirs. gradOutput is as x. */
@@ -152,7 +153,7 @@ export class RMSNorm<D extends DType = "float32"> extends Layer {
   forward<X extends Input>(x: X, options?: ForwardOptions): Like<X> {
     const { normalizedShape, eps, weight } = this;
     const constant = eps === null ? { preset: "pytorch" } : { eps };
-    const shape = options?.shape;
+    const shape = this.readForward(options);
     return this.run("rmsNorm", x, { weight }, { normalizedShape, shape, ...constant });
   }
 
@@ -210,10 +211,11 @@ export class GroupNorm<D extends DType = "float32"> extends Layer {
   }
 
   /** `groupNorm` of x, which `backward` remembers: leave its elements as they are until then. */
-  forward<X extends Input>(x: X, options: ForwardOptions = {}): Like<X> {
+  forward<X extends Input>(x: X, options?: ForwardOptions): Like<X> {
     const { numGroups, eps, layout } = this;
-    this.checkChannels(x, options, layout, this.numChannels);
-    return this.run("groupNorm", x, this, { numGroups, eps, layout, shape: options.shape });
+    const shape = this.readForward(options);
+    this.checkChannels(x, shape, layout, this.numChannels);
+    return this.run("groupNorm", x, this, { numGroups, eps, layout, shape });
   }
 
   /** The gradient of the last forward's x; the parameters' are added to theirs. gradOutput is as x. */

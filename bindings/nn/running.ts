@@ -1,5 +1,6 @@
 // The layers that keep running statistics: batch and instance normalization.
-import { wrongValue } from "../errors.js";
+import type { Dims } from "../dims.js";
+import { describe, wrongValue } from "../errors.js";
 import { inlined } from "../inlined.js";
 import { OPS } from "../ops.js";
 import { orNone, readCount, readEps, readFlag, readFraction } from "../option_readers.js";
@@ -15,8 +16,15 @@ import {
   type FloatBuffer,
   type Parameter,
   readFloat64,
-  writeFloat64,
+  requireMemory,
+  writerOf,
 } from "./state.js";
+
+const BATCH_NORM = "BatchNorm";
+const INSTANCE_NORM = "InstanceNorm";
+
+/** What an int64 holds. */
+const MOST_BATCHES = 2n ** 63n - 1n;
 
 /** Options of `new BatchNorm` and `new InstanceNorm`. */
 export interface RunningNormConfig<D extends DType = DType> extends LayerOptions<D> {
@@ -57,7 +65,7 @@ abstract class RunningNorm<D extends DType> extends Layer {
   readonly runningMean: FloatBuffer<D> | null;
   /** [numFeatures], 1 at first; null unless they are tracked. */
   readonly runningVar: FloatBuffer<D> | null;
-  /** How many batches `BatchNorm` has seen in training; null unless they are tracked. */
+  /** How many batches `BatchNorm` has seen in training, at most 2^63 - 1; null unless they are tracked. */
   readonly numBatchesTracked: CountBuffer | null;
 
   /** @internal */
@@ -98,15 +106,9 @@ abstract class RunningNorm<D extends DType> extends Layer {
   }
 
   /** Normalizes with the running statistics. @internal */
-  protected infer<X extends Input>(x: X, options: ForwardOptions): Like<X> {
+  protected infer<X extends Input>(x: X, shape: Dims | undefined): Like<X> {
     const { eps, layout, runningMean, runningVar } = this;
-    return this.run("batchNorm", x, this, {
-      eps,
-      layout,
-      shape: options.shape,
-      runningMean,
-      runningVar,
-    });
+    return this.run("batchNorm", x, this, { eps, layout, shape, runningMean, runningVar });
   }
 }
 
@@ -140,20 +142,20 @@ export class BatchNorm<D extends DType = "float32"> extends RunningNorm<D> {
     dtype?: D,
   );
   constructor(numFeatures: number, ...rest: unknown[]) {
-    super("BatchNorm", numFeatures, rest, true);
+    super(BATCH_NORM, numFeatures, rest, true);
   }
 
   /** `batchNorm` of x, which `backward` remembers: leave its elements as they are until then. */
-  forward<X extends Input>(x: X, options: ForwardOptions = {}): Like<X> {
+  forward<X extends Input>(x: X, options?: ForwardOptions): Like<X> {
     const { eps, layout, momentum, runningMean, runningVar, numBatchesTracked } = this;
-    const hasValues = this.checkChannels(x, options, layout, this.numFeatures);
-    if (!this.training && runningMean !== null) return this.infer(x, options);
-    const { shape } = options;
+    const shape = this.readForward(options);
+    const hasValues = this.checkChannels(x, shape, layout, this.numFeatures);
+    if (!this.training && runningMean !== null) return this.infer(x, shape);
     const common = { eps, layout, shape, training: true };
     if (!this.training || numBatchesTracked === null) {
       return this.run("batchNorm", x, this, common);
     }
-    const batches = numBatchesTracked.data[0]! + 1n;
+    const batches = countNext(BATCH_NORM, numBatchesTracked);
     const updates = { runningMean, runningVar, momentum: momentum ?? 1 / Number(batches) };
     const y = this.run("batchNorm", x, this, common, updates);
     if (hasValues) numBatchesTracked.data[0] = batches;
@@ -187,15 +189,15 @@ export class InstanceNorm<D extends DType = "float32"> extends RunningNorm<D> {
     dtype?: D,
   );
   constructor(numFeatures: number, ...rest: unknown[]) {
-    super("InstanceNorm", numFeatures, rest, false);
+    super(INSTANCE_NORM, numFeatures, rest, false);
   }
 
   /** `instanceNorm` of x, which `backward` remembers: leave its elements as they are until then. */
-  forward<X extends Input>(x: X, options: ForwardOptions = {}): Like<X> {
+  forward<X extends Input>(x: X, options?: ForwardOptions): Like<X> {
     const { eps, layout, momentum, runningMean } = this;
-    const hasValues = this.checkChannels(x, options, layout, this.numFeatures);
-    if (!this.training && runningMean !== null) return this.infer(x, options);
-    const { shape } = options;
+    const shape = this.readForward(options);
+    const hasValues = this.checkChannels(x, shape, layout, this.numFeatures);
+    if (!this.training && runningMean !== null) return this.infer(x, shape);
     const update = hasValues && momentum ? this.#statistics(x, shape) : undefined;
     const y = this.run("instanceNorm", x, this, { eps, layout, shape });
     update?.();
@@ -203,7 +205,7 @@ export class InstanceNorm<D extends DType = "float32"> extends RunningNorm<D> {
   }
 
   /** Takes the statistics of x, which has values; what is returned lets the running ones follow them. */
-  #statistics(x: Input, shape: readonly number[] | undefined): (() => void) | undefined {
+  #statistics(x: Input, shape: Dims | undefined): (() => void) | undefined {
     const { layout, runningMean, runningVar, numFeatures: channels } = this;
     if (runningMean === null || runningVar === null) return undefined;
     const weight = this.momentum ?? 0;
@@ -216,7 +218,7 @@ export class InstanceNorm<D extends DType = "float32"> extends RunningNorm<D> {
     for (const each of [output, mean, rstd]) if (each instanceof Tensor) each.dispose();
     if (perChannel === 1) {
       const expected = "more than one value per channel for the unbiased running variance";
-      throw wrongValue("InstanceNorm", "x", expected, "1");
+      throw wrongValue(INSTANCE_NORM, "x", expected, "1");
     }
     const unbiased = perChannel / (perChannel - 1);
     const items = means.length / channels;
@@ -225,15 +227,27 @@ export class InstanceNorm<D extends DType = "float32"> extends RunningNorm<D> {
       for (let i = channel; i < values.length; i += channels) sum += values[i]!;
       return sum / items;
     };
+    const writes = [
+      follow(runningMean, (old, c) => old + weight * (averageOf(means, c) - old)),
+      follow(runningVar, (old, c) => old + weight * (unbiased * averageOf(variances, c) - old)),
+    ];
     return () => {
-      follow(runningMean, (old, c) => old + weight * (averageOf(means, c) - old));
-      follow(runningVar, (old, c) => old + weight * (unbiased * averageOf(variances, c) - old));
+      for (const write of writes) write();
     };
   }
 }
 
-function follow(buffer: FloatBuffer, next: (old: number, channel: number) => number): void {
-  writeFloat64(buffer, readFloat64(buffer).map(next));
+/** Computes a buffer's next values; what is returned writes them. */
+function follow(buffer: FloatBuffer, next: (old: number, channel: number) => number): () => void {
+  return writerOf(INSTANCE_NORM, buffer, readFloat64(INSTANCE_NORM, buffer).map(next));
+}
+
+/** The number of batches with the one at hand. It stays at the largest there is. */
+function countNext(where: string, batches: CountBuffer): bigint {
+  requireMemory(where, batches);
+  const seen = batches.data[0]!;
+  if (seen < 0n) throw wrongValue(where, batches.name, "an integer >= 0", describe(seen));
+  return seen < MOST_BATCHES ? seen + 1n : seen;
 }
 
 /** Statistics of any kind, flat; a copy. */

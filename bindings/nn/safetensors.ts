@@ -4,8 +4,16 @@
 // no two tensors share bytes, and no byte belongs to none.
 // https://github.com/huggingface/safetensors#format
 import { count, show } from "../dims.js";
-import { ownArray, typedArrayTag } from "../dtypes.js";
-import { describe, quotedList, wrongType, wrongValue } from "../errors.js";
+import {
+  bufferOf,
+  byteOffsetOf,
+  type Elements,
+  isGone,
+  lengthOf,
+  ownArray,
+  typedArrayTag,
+} from "../dtypes.js";
+import { describe, outOfMemory, quotedList, wrongType, wrongValue } from "../errors.js";
 import type { Float16ArrayLike } from "../types.js";
 
 const WHERE = "parseSafetensors";
@@ -102,8 +110,8 @@ interface Entry {
  *
  * https://github.com/huggingface/safetensors#format
  *
- * @throws {TypeError} if `bytes` is no Uint8Array or ArrayBuffer
- * @throws {RangeError} if they are not a whole, sound file; it names the entry
+ * @throws {TypeError} if `bytes` is no Uint8Array or ArrayBuffer, or a detached one
+ * @throws {RangeError} if they are not a whole, sound file; it names the entry. Or out of memory
  * @example
  * const file = new Uint8Array([...new Uint8Array(8), ...new TextEncoder().encode("{}")]);
  * file[0] = 2; // the header's length
@@ -125,34 +133,56 @@ export function parseSafetensors(
     throw broken(`${begin} bytes or more, since the header has ${length}`, `${file.length}`);
   }
   const header = readHeader(file.subarray(8, begin));
-  const entries = Object.entries(header)
-    .filter(([name]) => name !== "__metadata__")
-    .map(([name, value]) => readEntry(name, value));
-  if (header.__metadata__ !== undefined) checkMetadata(header.__metadata__);
+  const entries: Entry[] = [];
+  for (let i = 0; i < header.names.length; i++) {
+    const name = header.names[i]!;
+    if (name === "__metadata__") checkMetadata(header.values[i]);
+    else entries.push(readEntry(name, header.values[i]));
+  }
   checkOffsets(entries, file.length - begin);
 
-  const data = file.subarray(begin);
   const tensors: Record<string, SafetensorsTensor> = {};
-  for (const { name, type, shape, begin, end } of entries) {
-    tensors[name] = { data: elements(data.subarray(begin, end), type), shape, dtype: type.dtype };
+  for (const entry of entries) {
+    const { name, type, shape } = entry;
+    tensors[name] = { data: elements(file, begin, entry), shape, dtype: type.dtype };
   }
   return tensors;
 }
 
+/** The bytes as a plain Uint8Array, whatever subclass they came in: a Buffer's slice, for one, copies nothing. */
 function readFile(bytes: unknown): Uint8Array {
-  if (typedArrayTag(bytes) === "Uint8Array") return bytes as Uint8Array;
+  if (typedArrayTag(bytes) === "Uint8Array") {
+    const array = bytes as unknown as Elements;
+    const length = lengthOf(array);
+    if (length === 0 && isGone(array)) throw detached("Uint8Array");
+    return new Uint8Array(bufferOf(array), byteOffsetOf(array), length);
+  }
   const kind = Object.prototype.toString.call(bytes);
   if (kind === "[object ArrayBuffer]" || kind === "[object SharedArrayBuffer]") {
-    return new Uint8Array(bytes as ArrayBuffer);
+    try {
+      return new Uint8Array(bytes as ArrayBuffer);
+    } catch {
+      throw detached("ArrayBuffer");
+    }
   }
   throw wrongType(WHERE, "bytes", "a Uint8Array or an ArrayBuffer", describe(bytes));
+}
+
+function detached(kind: string): TypeError {
+  return wrongType(WHERE, "bytes", "memory that is there", `a detached ${kind}`);
 }
 
 function broken(expected: string, got: string): RangeError {
   return wrongValue(WHERE, "bytes", expected, got);
 }
 
-function readHeader(bytes: Uint8Array): Record<string, unknown> {
+/** What the header's object has: looking for names in an object of many thousands is slow, so it is done once. */
+interface Header {
+  readonly names: readonly string[];
+  readonly values: readonly unknown[];
+}
+
+function readHeader(bytes: Uint8Array): Header {
   if (bytes[0] !== 0x7b) {
     const got = bytes.length === 0 ? "an empty one" : `one that begins with byte ${bytes[0]}`;
     throw broken('a header that begins with "{"', got);
@@ -171,11 +201,50 @@ function readHeader(bytes: Uint8Array): Record<string, unknown> {
     const { message } = error as Error;
     throw broken("a header in JSON", `what is none: ${message.slice(0, 80)}`);
   }
-  rejectRepeatedNames(text);
-  return header;
+  // Of names that are given twice, JSON.parse silently takes the last: there are then fewer than the text has.
+  const names = Object.keys(header);
+  const values = names.map((name) => header[name]);
+  if (names.length + namesIn(values) !== namesOf(text)) rejectRepeatedNames(text);
+  return { names, values };
 }
 
-// Of names that are given twice, JSON.parse silently takes the last.
+/** How many names all objects within an array have. Without recursion, which a header of "[[[..." would exhaust. */
+function namesIn(values: readonly unknown[]): number {
+  const open: object[] = [values];
+  const enter = (each: unknown) => {
+    if (typeof each === "object" && each !== null) open.push(each);
+  };
+  let names = 0;
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    if (Array.isArray(at)) {
+      for (const each of at) enter(each);
+    } else {
+      for (const name of Object.keys(at)) {
+        names++;
+        enter(at[name as keyof typeof at]);
+      }
+    }
+  }
+  return names;
+}
+
+/** How many names a text in JSON has: a colon outside of strings follows each. */
+function namesOf(text: string): number {
+  const QUOTE = 0x22;
+  const BACKSLASH = 0x5c;
+  const COLON = 0x3a;
+  let names = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i++) {
+    const char = text.charCodeAt(i);
+    if (char === QUOTE) inString = !inString;
+    else if (char === BACKSLASH) i++;
+    else if (char === COLON && !inString) names++;
+  }
+  return names;
+}
+
+/** Throws for the first name that is given twice in a text in JSON. */
 function rejectRepeatedNames(text: string): void {
   const token = /"(?:[^"\\]|\\.)*"|[{}[\],]/gs;
   // The names of each object that is open, undefined for an array.
@@ -255,26 +324,35 @@ function checkOffsets(entries: readonly Entry[], size: number): void {
   const inOrder = [...entries].sort((a, b) => a.begin - b.begin || a.end - b.end);
   let at = 0;
   for (const { name, begin, end } of inOrder) {
-    const got = show([begin, end]);
-    if (end > size) throw wrongValue(WHERE, name, `data_offsets within ${size} bytes`, got);
-    if (begin < at) {
-      const expected = `data_offsets that share nothing with other tensors, from ${at} on`;
-      throw wrongValue(WHERE, name, expected, got);
-    }
-    if (begin > at) {
-      throw wrongValue(WHERE, name, `data_offsets from ${at} on, without a hole`, got);
-    }
+    const wrong = (expected: string) =>
+      wrongValue(WHERE, name, `data_offsets ${expected}`, show([begin, end]));
+    if (end > size) throw wrong(`within ${size} bytes`);
+    if (begin < at) throw wrong(`that share nothing with other tensors, from ${at} on`);
+    if (begin > at) throw wrong(`from ${at} on, without a hole`);
     at = end;
   }
   if (at !== size) throw broken(`${at} bytes of data, as the header says`, `${size}`);
 }
 
-function elements(bytes: Uint8Array, { array: View, bits, dtype }: FileType): SafetensorsArray {
+/** A tensor's elements: where they stand if they are aligned there, else a copy. `data` is where the header's offsets begin. */
+function elements(file: Uint8Array, data: number, { type, begin, end }: Entry): SafetensorsArray {
+  const { array: View, bits, dtype } = type;
   // Complex numbers count by their parts.
   const width = dtype === "complex64" ? 4 : Math.ceil(bits / 8);
-  const { byteOffset } = bytes;
-  const aligned = byteOffset % width === 0 ? bytes : bytes.slice();
-  const view = new View(aligned.buffer, aligned.byteOffset, Math.floor(bytes.length / width));
+  const length = Math.floor((end - begin) / width);
+  const at = file.byteOffset + data + begin;
+  const view =
+    at % width === 0
+      ? new View(file.buffer, at, length)
+      : new View(copy(file, data + begin, data + end), 0, length);
   if (dtype !== "float16") return view as SafetensorsArray;
   return ownArray(view as Uint16Array, dtype);
+}
+
+function copy(file: Uint8Array, begin: number, end: number): ArrayBufferLike {
+  try {
+    return file.slice(begin, end).buffer;
+  } catch {
+    throw outOfMemory(WHERE, end - begin);
+  }
 }

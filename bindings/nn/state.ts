@@ -2,21 +2,25 @@
 import { count, type Dims, requireSize, sameDims, show } from "../dims.js";
 import {
   copyInto,
+  DTYPE_NAMES,
   DTYPES,
   type Elements,
   elementsIn,
+  isGone,
   lengthOf,
+  type OwnArray,
   ownArray,
   typedArrayTag,
 } from "../dtypes.js";
-import { describe, wrongType, wrongValue } from "../errors.js";
+import { describe, outOfMemory, wrongType, wrongValue } from "../errors.js";
 import { inlined } from "../inlined.js";
 import { backendFor } from "../instance.js";
-import { flatOperand, type Operand, readOperand, settle } from "../operands.js";
-import { readString } from "../option_readers.js";
+import { flatOperand, newElements, type Operand, readOperand, settle } from "../operands.js";
+import { readFlag, readString } from "../option_readers.js";
 import { shared } from "../shared.js";
-import { stateOf } from "../tensor.js";
+import { isPlain, stateOf } from "../tensor.js";
 import type { DataOf, DType, Input } from "../types.js";
+import { readOptions } from "./arguments.js";
 
 /** An entry of a state dict. The elements are those of `parseSafetensors` too. */
 export interface StateTensor {
@@ -75,13 +79,16 @@ export class Parameter<D extends DType = DType> {
   /** The elements: what is written here, the next `forward` reads. Always the same array. */
   readonly data: DataOf<D>;
   #grad: Float32Array | Float64Array | undefined;
+  /** The layer, for messages. */
+  readonly #where: string;
 
   /** @internal */
-  constructor(name: string, shape: Dims, dtype: D, value: 0 | 1) {
+  constructor(where: string, name: string, shape: Dims, dtype: D, value: 0 | 1) {
+    this.#where = where;
     this.name = name;
     this.shape = Object.freeze([...shape]);
     this.dtype = dtype;
-    this.data = filled(shape, dtype, value) as DataOf<D>;
+    this.data = filled(where, shape, dtype, value) as DataOf<D>;
   }
 
   /**
@@ -89,14 +96,24 @@ export class Parameter<D extends DType = DType> {
    * parameters, else float32, so that sums of small gradients of 16-bit parameters are not lost.
    */
   get grad(): D extends "float64" ? Float64Array : Float32Array {
-    const size = count(this.shape);
-    this.#grad ??= this.dtype === "float64" ? new Float64Array(size) : new Float32Array(size);
+    const dtype = this.dtype === "float64" ? "float64" : "float32";
+    this.#grad ??= newElements(this.#where, dtype, count(this.shape)) as Float32Array;
     return this.#grad as D extends "float64" ? Float64Array : Float32Array;
   }
 
   /** Sets the gradient to 0. */
   zeroGrad(): void {
-    this.#grad?.fill(0);
+    if (this.#grad === undefined) return;
+    this.requireGrad();
+    this.#grad.fill(0);
+  }
+
+  /**
+   * Makes sure that the gradient can be added to.
+   * @internal
+   */
+  requireGrad(): void {
+    requireMemory(this.#where, { name: `${this.name}.grad`, data: this.grad });
   }
 
   /** @internal */
@@ -107,7 +124,7 @@ export class Parameter<D extends DType = DType> {
 
   /** @internal */
   get float64(): Float64Array {
-    return readFloat64(this);
+    return readFloat64(this.#where, this);
   }
 
   /**
@@ -118,8 +135,8 @@ export class Parameter<D extends DType = DType> {
     const { data, shape, dtype } = this;
     if (DTYPES[dtype].bytes !== 2) return this;
     const source = flatOperand(dtype, data);
-    settle("layernorm/nn", this.name, source);
-    return { data: converted("layernorm/nn", source, shape, "float32"), shape, dtype: "float32" };
+    settle(this.#where, this.name, source);
+    return { data: converted(this.#where, source, shape, "float32"), shape, dtype: "float32" };
   }
 }
 
@@ -144,12 +161,13 @@ export type State = Parameter | FloatBuffer | CountBuffer;
 
 /** @internal */
 export function floatBuffer<D extends DType>(
+  where: string,
   name: string,
   shape: Dims,
   dtype: D,
   value: 0 | 1,
 ): FloatBuffer<D> {
-  const data = filled(shape, dtype, value) as DataOf<D>;
+  const data = filled(where, shape, dtype, value) as DataOf<D>;
   return { name, shape: Object.freeze([...shape]), dtype, data };
 }
 
@@ -158,10 +176,24 @@ export function countBuffer(name: string): CountBuffer {
   return { name, shape: Object.freeze([]), dtype: "int64", data: new BigInt64Array(1) };
 }
 
-function filled(shape: Dims, dtype: DType, value: 0 | 1): DataOf<DType> {
-  const elements = new DTYPES[dtype].array(count(shape));
+function filled(where: string, shape: Dims, dtype: DType, value: 0 | 1): DataOf<DType> {
+  const elements = newElements(where, dtype, count(shape));
   if (value === 1) elements.fill(ONE[dtype]);
   return ownArray(elements, dtype) as DataOf<DType>;
+}
+
+/**
+ * Makes sure that what a layer owns was not detached.
+ * @internal
+ */
+export function requireMemory(
+  where: string,
+  { name, data }: { readonly name: string; readonly data: object },
+): void {
+  const array = data as OwnArray;
+  if (lengthOf(array) === 0 && isGone(array)) {
+    throw wrongType(where, name, "memory that is there", `a detached ${describe(data)}`);
+  }
 }
 
 /**
@@ -176,20 +208,25 @@ export function float64Of(where: string, operand: Operand, dims: Dims): Float64A
  * The elements of a parameter or buffer, as float64.
  * @internal
  */
-export function readFloat64({ name, shape, dtype, data }: Parameter | FloatBuffer): Float64Array {
+export function readFloat64(
+  where: string,
+  { name, shape, dtype, data }: Parameter | FloatBuffer,
+): Float64Array {
   const source = flatOperand(dtype, data);
-  settle("layernorm/nn", name, source);
-  return float64Of("layernorm/nn", source, shape);
+  settle(where, name, source);
+  return float64Of(where, source, shape);
 }
 
 /**
- * Writes float64 to a buffer, each rounded once.
+ * Rounds each float64 once for a buffer; what is returned writes them there.
  * @internal
  */
-export function writeFloat64({ name, shape, dtype, data }: FloatBuffer, values: Float64Array) {
+export function writerOf(where: string, buffer: FloatBuffer, values: Float64Array): () => void {
+  const { name, shape, dtype, data } = buffer;
   const source = flatOperand("float64", values);
-  settle("layernorm/nn", name, source);
-  copyInto(elementsIn(data, dtype), converted("layernorm/nn", source, shape, dtype), 0);
+  settle(where, name, source);
+  const elements = converted(where, source, shape, dtype);
+  return () => copyInto(elementsIn(data, dtype), elements, 0);
 }
 
 /** Elements of a settled operand in another element type, each rounded once. */
@@ -197,9 +234,17 @@ function converted(where: string, source: Operand, dims: Dims, dtype: DType): El
   const backend = backendFor(inlined);
   const copy = shared.copyToTensor(where, backend, source, dims, dtype);
   try {
-    return backend.viewOf(stateOf(copy)!).slice();
+    return copyOf<Elements>(where, backend.viewOf(stateOf(copy)!));
   } finally {
     copy.dispose();
+  }
+}
+
+function copyOf<T>(where: string, array: { readonly byteLength: number; slice(): T }): T {
+  try {
+    return array.slice();
+  } catch {
+    throw outOfMemory(where, array.byteLength);
   }
 }
 
@@ -207,20 +252,15 @@ function converted(where: string, source: Operand, dims: Dims, dtype: DType): El
  * A copy of a layer's state.
  * @internal
  */
-export function saveState(states: readonly State[]): StateDict {
+export function saveState(where: string, states: readonly State[]): StateDict {
   const dict: StateDict = {};
-  for (const { name, data, shape, dtype } of states) {
-    dict[name] = { data: data.slice(), shape: [...shape], dtype };
+  for (const state of states) {
+    requireMemory(where, state);
+    const { name, data, shape, dtype } = state;
+    dict[name] = { data: copyOf<StateTensor["data"]>(where, data), shape: [...shape], dtype };
   }
   return dict;
 }
-
-const isDict = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" &&
-  value !== null &&
-  !Array.isArray(value) &&
-  !ArrayBuffer.isView(value) &&
-  stateOf(value) === undefined;
 
 /**
  * Loads all of a layer's state, or, if anything is wrong, nothing: one error then names it all.
@@ -232,8 +272,12 @@ export function loadState(
   dict: unknown,
   options: unknown,
 ): LoadResult {
-  if (!isDict(dict)) throw wrongType(where, "stateDict", "an object of tensors", describe(dict));
-  const { strict, prefix } = readLoadOptions(where, options);
+  if (!isPlain(dict)) throw wrongType(where, "stateDict", "an object of tensors", describe(dict));
+  const { strict = true, prefix = "" } = readOptions<LoadOptions>(
+    where,
+    { strict: readFlag, prefix: readString },
+    options,
+  );
   const given = new Map<string, unknown>();
   for (const key of Object.keys(dict)) {
     if (key.startsWith(prefix)) given.set(key.slice(prefix.length), dict[key]);
@@ -272,21 +316,10 @@ export function loadState(
     const expected = `${known === "" ? "nothing" : known}${under}`;
     throw wrongValue(where, "stateDict", expected, problems.join("; "));
   }
+  // What is read may be anything, and its reading run any code: only now is it certain that nothing stays half loaded.
+  for (const state of states) requireMemory(where, state);
   for (const load of loads) load();
   return { missingKeys, unexpectedKeys };
-}
-
-function readLoadOptions(where: string, given: unknown): { strict: boolean; prefix: string } {
-  if (given === undefined) return { strict: true, prefix: "" };
-  if (!isDict(given)) throw wrongType(where, "options", "an object", describe(given));
-  for (const name of Object.keys(given)) {
-    if (name !== "strict" && name !== "prefix") {
-      throw wrongType(where, "options", "only strict, prefix", describe(name));
-    }
-  }
-  const { strict = true, prefix = "" } = given;
-  if (typeof strict !== "boolean") throw wrongType(where, "strict", "a boolean", describe(strict));
-  return { strict, prefix: readString(where, "prefix", prefix) };
 }
 
 /** Reads a tensor for a state of floats; what is returned writes it there. */
@@ -310,29 +343,49 @@ function rejectNegative(where: string, name: string, operand: Operand): void {
   if (at >= 0) throw wrongValue(where, name, "variances >= 0", `a negative one at ${at}`);
 }
 
-/** Reads the number of batches: a number, or a tensor of one integer. */
+/** Reads the number of batches: a number, or a tensor of one element that is an integer. */
 function readCount(where: string, { name, data }: CountBuffer, value: unknown): () => void {
-  let found: unknown = value;
-  if (isDict(value)) {
-    const { data, shape = value.dims } = value;
-    if (Array.isArray(shape) && shape.some((dim) => dim !== 1)) {
-      throw wrongValue(where, name, "shape []", show(shape));
-    }
-    found = data;
-  }
-  if (typedArrayTag(found) !== undefined) {
-    const array = found as Float64Array;
-    if (lengthOf(array) !== 1) throw wrongValue(where, name, "1 element", `${lengthOf(array)}`);
-    found = array[0];
-  } else if (Array.isArray(found) && found.length === 1) {
-    found = found[0];
-  }
-  if (typeof found === "number" && Number.isSafeInteger(found)) found = BigInt(found);
-  if (typeof found !== "bigint" || found < 0n || found >= 2n ** 63n) {
+  const found = readSingle(where, name, value);
+  const integer = Number.isSafeInteger(found) ? BigInt(found as number) : found;
+  if (typeof integer !== "bigint" || integer < 0n || integer >= 2n ** 63n) {
     throw wrongValue(where, name, "an integer >= 0", describe(found));
   }
-  const integer = found;
   return () => {
     data[0] = integer;
   };
+}
+
+/** The one element of a tensor of integers, or of any that the package knows; what is no tensor as it is. */
+function readSingle(where: string, name: string, value: unknown): unknown {
+  const {
+    data = value,
+    shape,
+    dims = shape,
+    dtype,
+    type = dtype,
+  } = isPlain(value) ? (value as Record<string, unknown>) : {};
+  if (Array.isArray(dims) && dims.some((dim) => dim !== 1)) {
+    throw wrongValue(where, name, "shape []", show(dims));
+  }
+  let only: unknown = data;
+  while (Array.isArray(only) && only.length === 1) only = only[0];
+  const tag = typedArrayTag(only);
+  const isOfIntegers = tag !== undefined && /int/i.test(tag);
+  if (isOfIntegers && !DTYPE_NAMES.includes(type as DType)) {
+    // Bits of other floats stand in arrays of integers as well.
+    if (type !== undefined && !(typeof type === "string" && /^(u?int\d+|bool)$/.test(type))) {
+      throw wrongValue(where, name, "an integer type", describe(type));
+    }
+    const integers = only as Uint16Array;
+    if (lengthOf(integers) !== 1) {
+      throw wrongValue(where, name, "1 element", `${lengthOf(integers)}`);
+    }
+    return integers[0];
+  }
+  if (typeof only !== "object" || only === null) return only;
+  const tensor = isPlain(value) ? { data, dims: dims ?? [1], type } : value;
+  const operand = readOperand(where, name, tensor);
+  settle(where, name, operand);
+  if (operand.size !== 1) throw wrongValue(where, name, "1 element", `${operand.size}`);
+  return float64Of(where, operand, [1])[0];
 }

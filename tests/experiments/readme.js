@@ -10,8 +10,10 @@ const BLOCK = /(?<=<!-- experiments -->\n)[\s\S]*?(?=<!-- \/experiments -->)/;
 const read = (name) =>
   JSON.parse(readFileSync(new URL(`results/${name}.json`, import.meta.url), "utf8"));
 
+/** @param {number} value */
+const short = (value) => Number(value.toPrecision(2));
 /** @param {{ median: number, least: number, most: number }} spread */
-const range = ({ median, least, most }) => `${median} (${least} to ${most})`;
+const range = ({ median, least, most }) => `${short(median)} (${short(least)} to ${short(most)})`;
 /** @param {number} share */
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
@@ -31,14 +33,14 @@ export function table() {
   const rows = [
     [
       "An LSTM with LayerNorm learns 2 to 3 times sooner",
-      `Steps to the plain LSTM's loss after ${text.setting.steps} steps, the same rate for all: ` +
-        `${range(ba2016.timesSooner)} times fewer with \`ba2016\`, ${range(perGate.timesSooner)} with \`perGate\`, ` +
+      `The loss that a plain LSTM has after ${text.setting.steps} steps, at the same rate, is there in ` +
+        `${range(ba2016.timesSooner)} times fewer steps with \`ba2016\`, ${range(perGate.timesSooner)} with \`perGate\`, ` +
         `${range(fusedGates.timesSooner)} with \`fusedGates\``,
       "[text_lstm](tests/experiments/text_lstm.js)",
     ],
     [
       "LayerNorm helps a network to learn",
-      `The network above, digits read after ${digits.setting.epochs} epochs with LayerNorm and without: ` +
+      `Digits read right after ${digits.setting.epochs} epochs, with LayerNorm and without: ` +
         Object.entries(digits.results)
           .map(
             ([rate, { LayerNorm, none }]) =>
@@ -49,12 +51,12 @@ export function table() {
     ],
     [
       "Post-LN transformers have large gradients near the output, pre-LN does not",
-      `Gradient of the last block's second matrix at initialization, pre-LN and post-LN: ${depths
+      `Norm of the gradient of the last block's second matrix at initialization, pre-LN and post-LN: ${depths
         .map(([depth, { pre, post }]) => {
           const [a, b] = [pre, post].map(
             ({ gradientNormByBlock }) => gradientNormByBlock.at(-1).median,
           );
-          return `${a} and ${b} at depth ${depth}`;
+          return `${short(a)} and ${short(b)} at depth ${depth}`;
         })
         .join(", ")}`,
       "[pre_post_ln](tests/experiments/pre_post_ln.js)",
@@ -82,7 +84,7 @@ export function table() {
       )
         .map(
           ([value, found]) =>
-            `${found["0.001"].median} with eps ${value === "0" ? 0 : Number(value).toExponential(0)}`,
+            `${short(found["0.001"].median)} with eps ${value === "0" ? 0 : Number(value).toExponential(0)}`,
         )
         .join(", ")}`,
       "[eps](tests/experiments/eps.js)",

@@ -3,7 +3,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { after, afterEach, before, describe, test } from "node:test";
+import * as auto from "../../dist/auto.js";
 import * as inlined from "../../dist/index.js";
+import * as nn from "../../dist/nn.js";
 import * as slim from "../../dist/slim.js";
 
 const WASM = new URL("../../dist/layernorm.wasm", import.meta.url);
@@ -20,6 +22,17 @@ const throwsError = (call, message) => assert.throws(call, { name: "Error", mess
 const rejects = (promise, message) => assert.rejects(promise, { name: "Error", message });
 
 afterEach(() => inlined.dispose());
+
+for (const [name, entry] of Object.entries({ slim, nn, auto })) {
+  test(`layernorm/${name} has init, initSync and dispose of the instance that all entries share`, async () => {
+    assert.deepEqual(entry.initSync(module), DEFAULT);
+    const t = inlined.tensor(x);
+    entry.dispose();
+    assert.throws(() => t.data, /lost by dispose\(\)/);
+    assert.deepEqual(await entry.init({ module }), DEFAULT);
+    inlined.initSync(module);
+  });
+}
 
 describe("layernorm", () => {
   test("starts by itself at the first call, whichever it is", () => {

@@ -235,6 +235,134 @@ test("parameters of 16 bits are used and loaded as their values", () => {
   }
 });
 
+/** A layer's forward on a batch for 4 features. @param {string} name @param {any} layer @param {unknown} [options] */
+function forwardOf(name, layer, options) {
+  const x = { data: normals(2 * 4 * 6), dims: DIMS[name] ?? [12, 4] };
+  return name === "ConditionalLayerNorm"
+    ? layer.forward(x, [1, 2, 3], options)
+    : layer.forward(x, options);
+}
+
+/** @param {ArrayBufferView} array */
+const detach = ({ buffer }) => structuredClone(buffer, { transfer: [/** @type {any} */ (buffer)] });
+
+/** The dimensions of a batch for layers of channels. @type {Record<string, number[]>} */
+const DIMS = { GroupNorm: [2, 4, 6], InstanceNorm: [2, 4, 6], BatchNorm: [2, 4, 6] };
+
+for (const [name, make] of Object.entries(LAYERS)) {
+  test(`${name}'s forward takes the option shape alone`, () => {
+    const layer = make();
+    const expected = forwardOf(name, make());
+    for (const options of [undefined, {}, { shape: undefined }, { shap: undefined }]) {
+      assert.deepEqual(forwardOf(name, layer, options), expected);
+    }
+    const inherited = Object.create({ shap: [2, 2, 2] });
+    assert.deepEqual(forwardOf(name, layer, inherited), expected, "own properties alone count");
+    const before = layer.stateDict();
+    for (const wrong of [null, 3, "text", [2, 4], Float32Array.of(2, 4), tensor([1])]) {
+      assert.throws(() => forwardOf(name, layer, wrong), {
+        name: "TypeError",
+        message: new RegExp(`^${name}: "options" expected an object, got `),
+      });
+    }
+    assert.throws(() => forwardOf(name, layer, { shap: [2, 4, 6] }), {
+      name: "TypeError",
+      message: `${name}: "options" expected only shape, got "shap"`,
+    });
+    assert.throws(() => forwardOf(name, layer, { shape: 3 }), {
+      name: "TypeError",
+      message: `${name}: "shape" expected an array of integers, got 3`,
+    });
+    assert.deepEqual(layer.stateDict(), before);
+  });
+
+  test(`${name} refuses a mode and options of state that are none`, () => {
+    const layer = make();
+    assert.throws(() => layer.train("yes"), {
+      name: "TypeError",
+      message: `${name}: "mode" expected a boolean, got "yes"`,
+    });
+    assert.equal(layer.training, true);
+    for (const wrong of [null, 3, [1]]) {
+      assert.throws(() => layer.loadStateDict(layer.stateDict(), wrong), {
+        name: "TypeError",
+        message: new RegExp(`^${name}: "options" expected an object, got `),
+      });
+    }
+  });
+
+  test(`${name} whose memory was detached says so, and changes nothing`, () => {
+    const dict = make().stateDict();
+    for (const { data } of Object.values(dict)) data.fill(data instanceof BigInt64Array ? 5n : 5);
+    for (const key of STATE[name]) {
+      const layer = make();
+      const parts = partsOf(layer);
+      const others = () =>
+        Object.entries(partsOf(layer)).map(([each, { data }]) => each === key || [...data]);
+      const before = others();
+      detach(parts[key].data);
+      const option = key.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
+      const message = new RegExp(
+        `"(${key}|${option})" expected memory that is there, got a detached`,
+      );
+      const uses = [() => layer.loadStateDict(dict), () => layer.stateDict()];
+      // The one state that a forward has no use for.
+      if (name !== "InstanceNorm" || key !== "num_batches_tracked") {
+        uses.push(() => forwardOf(name, layer));
+      }
+      for (const use of uses) assert.throws(use, { name: "TypeError", message });
+      assert.deepEqual(others(), before);
+    }
+  });
+
+  test(`${name} whose gradients were detached says so, and adds up none`, () => {
+    for (const { name: key } of make().parameters()) {
+      const layer = make();
+      forwardOf(name, layer);
+      const parameters = layer.parameters();
+      for (const { grad } of parameters) grad.fill(1);
+      detach(partsOf(layer)[key].grad);
+      const gradOutput = { data: normals(48, 5), dims: DIMS[name] ?? [12, 4] };
+      for (const use of [() => layer.backward(gradOutput), () => layer.zeroGrad()]) {
+        assert.throws(use, {
+          name: "TypeError",
+          message: `${name}: "${key}.grad" expected memory that is there, got a detached Float32Array`,
+        });
+      }
+      for (const { name: own, grad } of parameters) {
+        if (own !== key) assert.deepEqual(grad, new Float32Array(grad.length).fill(1));
+      }
+    }
+  });
+}
+
+/** What a layer owns, by name. @param {any} layer @returns {Record<string, any>} */
+function partsOf(layer) {
+  const { runningMean, runningVar, numBatchesTracked } = layer;
+  return Object.fromEntries(
+    [...layer.parameters(), runningMean, runningVar, numBatchesTracked]
+      .filter((part) => part)
+      .map((part) => [part.name, part]),
+  );
+}
+
+test("a layer that does not fit in memory is a RangeError", () => {
+  for (const make of [
+    () => new LayerNorm(2 ** 40),
+    () => new RMSNorm([2 ** 26, 2 ** 26], { dtype: "float16" }),
+    () => new GroupNorm(2, 2 ** 40),
+    () => new InstanceNorm(2 ** 40, { affine: true }),
+    () => new BatchNorm(2 ** 40, { affine: false, dtype: "float64" }),
+    () => new ConditionalLayerNorm(2 ** 26, 2 ** 26),
+  ]) {
+    assert.throws(make, {
+      name: "RangeError",
+      message: /^[A-Z]\w+Norm: out of memory, \d+ bytes are not available$/,
+    });
+  }
+  assert.equal(new LayerNorm(2).forward([1, 2]).length, 2, "the next one works");
+});
+
 // --- Running statistics ----------------------------------------------------------------------------------------------
 
 /** PyTorch's rules in float64: the mean and unbiased variance of some values. @param {number[]} values */
@@ -294,6 +422,26 @@ test("BatchNorm changes nothing for an empty batch, nor where it throws", () => 
   assert.throws(() => norm.forward([[1, 2, 3, 4]]), /more than one value per channel/);
   assert.throws(() => norm.forward([[1, 2, 3]]), /4 channels/);
   assert.deepEqual(norm.stateDict(), before);
+});
+
+test("BatchNorm's count of batches ends at the largest that there is, and is refused below 0", () => {
+  for (const momentum of [0.1, null]) {
+    const norm = new BatchNorm(1, { momentum });
+    const count = norm.numBatchesTracked?.data ?? new BigInt64Array();
+    count[0] = 2n ** 63n - 2n;
+    for (let i = 0; i < 2; i++) {
+      norm.forward([[1], [3]]);
+      assert.equal(count[0], 2n ** 63n - 1n);
+    }
+    const before = norm.stateDict();
+    count[0] = -1n;
+    assert.throws(() => norm.forward([[1], [3]]), {
+      name: "RangeError",
+      message: 'BatchNorm: "num_batches_tracked" expected an integer >= 0, got -1n',
+    });
+    count[0] = 2n ** 63n - 1n;
+    assert.deepEqual(norm.stateDict(), before);
+  }
 });
 
 test("InstanceNorm tracks the mean of its items' statistics as PyTorch does", () => {
@@ -492,6 +640,23 @@ test("loadStateDict names all that is wrong in one error, and loads nothing", ()
   assert.deepEqual(norm.stateDict(), before);
 });
 
+test("loadStateDict loads nothing where reading an entry takes the layer's memory away", () => {
+  const norm = new LayerNorm(2);
+  const { weight, bias } = norm;
+  const dict = {
+    weight: [5, 6],
+    get bias() {
+      detach(/** @type {any} */ (bias).data);
+      return [1, 2];
+    },
+  };
+  assert.throws(() => norm.loadStateDict(dict), {
+    name: "TypeError",
+    message: 'LayerNorm: "bias" expected memory that is there, got a detached Float32Array',
+  });
+  assert.deepEqual(weight?.data, Float32Array.of(1, 1));
+});
+
 test("loadStateDict without strict tells what was missing and unknown; shapes still have to fit", () => {
   const norm = new LayerNorm(4);
   const weight = Float32Array.of(1, 2, 3, 4);
@@ -528,16 +693,36 @@ test("loadStateDict takes num_batches_tracked as any integer, and leaves it wher
     [{ data: Float32Array.of(7), dims: [1] }, 7n],
     [8, 8n],
     [[9], 9n],
+    [[[10]], 10n],
+    [{ data: [11n] }, 11n],
+    [tensor([4]), 4n],
+    [tensor([12], [], "bfloat16"), 12n],
+    [{ data: Uint16Array.of(0x4200), shape: [], dtype: "float16" }, 3n],
+    [{ data: Uint16Array.of(0x4140), dims: [1], type: "bfloat16" }, 12n],
+    [{ data: Uint16Array.of(0x4200), shape: [], dtype: "uint16" }, 0x4200n],
+    [{ data: Uint8Array.of(1), shape: [], dtype: "bool" }, 1n],
+    [BigUint64Array.of(2n ** 63n - 1n), 2n ** 63n - 1n],
+    [Uint16Array.of(9), 9n],
   ])) {
     norm.loadStateDict({ ...others, num_batches_tracked: value });
     assert.equal(norm.numBatchesTracked?.data[0], expected);
   }
   norm.loadStateDict(others);
   assert.equal(norm.numBatchesTracked?.data[0], 9n);
-  for (const wrong of [-1, "1", { data: BigInt64Array.of(1n, 2n), shape: [2] }, [1, 2], null]) {
+  for (const wrong of [
+    ...[-1, 0.5, NaN, 2 ** 63, "1", [1, 2], [], null, true, {}],
+    { data: BigInt64Array.of(1n, 2n), shape: [2] },
+    { data: BigUint64Array.of(2n ** 63n), shape: [] },
+    { data: Uint16Array.of(0x3800), shape: [], dtype: "float16" }, // 0.5
+    { data: Uint8Array.of(0x38), shape: [], dtype: "float8_e4m3fn" },
+    { data: Int32Array.of(1), shape: [], dtype: Symbol("int32") },
+    { data: Int32Array.of(1), shape: [], dtype: "float32" },
+    tensor([1, 2]),
+    tensor([0.5]),
+  ]) {
     const load = () =>
       norm.loadStateDict({ ...others, num_batches_tracked: /** @type {any} */ (wrong) });
-    assert.throws(load, /"num_batches_tracked" expected/);
+    assert.throws(load, { name: "RangeError", message: /"num_batches_tracked(.data)?" expected/ });
   }
 });
 

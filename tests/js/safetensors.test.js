@@ -116,6 +116,59 @@ test("parseSafetensors takes ArrayBuffers, views at any offset, shared memory an
   assert.deepEqual(parseSafetensors(file({})), {});
 });
 
+test("parseSafetensors reads a Buffer, whose slice copies nothing, at any offset", () => {
+  for (const pad of [0, 1, 2, 3]) {
+    const whole = fileOf({ t: ["F64", [2], Float64Array.of(1, 2)] }, { pad });
+    const { t } = parseSafetensors(Buffer.from(whole));
+    assert.deepEqual(t.data, Float64Array.of(1, 2));
+  }
+});
+
+test("parseSafetensors refuses memory that was detached with a TypeError", () => {
+  for (const [kind, of] of /** @type {[string, (memory: ArrayBuffer) => any][]} */ ([
+    ["ArrayBuffer", (memory) => memory],
+    ["Uint8Array", (memory) => new Uint8Array(memory)],
+  ])) {
+    const memory = /** @type {ArrayBuffer} */ (
+      fileOf({ t: ["F32", [1], Float32Array.of(1)] }).buffer
+    );
+    const bytes = of(memory);
+    structuredClone(memory, { transfer: [memory] });
+    assert.throws(() => parseSafetensors(bytes), {
+      name: "TypeError",
+      message: `parseSafetensors: "bytes" expected memory that is there, got a detached ${kind}`,
+    });
+  }
+});
+
+test("parseSafetensors takes a few times what JSON.parse takes of the header", () => {
+  const n = 20_000;
+  const names = Array.from({ length: n }, (_, i) => `model.layers.${i}.input_layernorm.weight`);
+  const header = Object.fromEntries(
+    names.map((name, i) => [name, { dtype: "F32", shape: [1], data_offsets: [4 * i, 4 * i + 4] }]),
+  );
+  const text = JSON.stringify(header);
+  const bytes = file(text, new Uint8Array(4 * n), { pad: 8 - (text.length % 8) });
+  // Processor time, and the least of some runs in turn, since others may be at work beside this.
+  const time = (/** @type {() => unknown} */ work) => {
+    const { user } = process.cpuUsage();
+    work();
+    return process.cpuUsage().user - user;
+  };
+  let [whole, json] = [Infinity, Infinity];
+  for (let run = 0; run < 8; run++) {
+    whole = Math.min(
+      whole,
+      time(() => parseSafetensors(bytes)),
+    );
+    json = Math.min(
+      json,
+      time(() => JSON.parse(text)),
+    );
+  }
+  assert.ok(whole < 7 * json, `${whole} us, JSON.parse ${json} us`);
+});
+
 test("parseSafetensors copies nothing where the file is aligned", () => {
   const plain = fileOf({ t: ["F32", [2], Float32Array.of(1, 2)] });
   const bytes = fileOf({ t: ["F32", [2], Float32Array.of(1, 2)] }, { pad: 8 - (plain.length % 8) });
@@ -193,6 +246,15 @@ const BROKEN = {
     file(`{"t":${JSON.stringify(F32)},"\\u0074":${JSON.stringify(F32)}}`, FOUR),
     /"t" twice/,
   ],
+  "a name given twice beside strings that look like JSON": [
+    file(`{"__metadata__":{"a":"\\\\","b":"\\":{,:"},"t":${JSON.stringify(F32)},"t":1}`, FOUR),
+    /each name once, got "t" twice/,
+  ],
+  "a name given twice in what it does not read": [
+    file(`{"t":{"more":[[{"a":1,"a":2}]],${JSON.stringify(F32).slice(1)}}`, FOUR),
+    /each name once, got "a" twice/,
+  ],
+  "a nest without end": [file(`{"t":${"[".repeat(1e5)}${"]".repeat(1e5)}}`), /"t" expected dtype/],
   "an option given twice": [
     file('{"t":{"dtype":"F32","dtype":"I32","shape":[1],"data_offsets":[0,4]}}', FOUR),
     /"dtype" twice/,
