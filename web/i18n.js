@@ -1,12 +1,15 @@
 // The page's two languages: which one, and putting its strings in.
 
-import en from "./strings/en.js";
-import ru from "./strings/ru.js";
-
 /** @typedef {import("./numbers.js").Language} Language */
+/** @typedef {Record<string, string>} Strings */
 
-/** @type {Record<Language, Record<string, string>>} */
-const STRINGS = { en, ru };
+/** Each language is loaded when it is wanted. @type {Record<Language, () => Promise<{ default: Strings }>>} */
+const LOAD = { en: () => import("./strings/en.js"), ru: () => import("./strings/ru.js") };
+
+/** @type {Strings} */
+let strings = {};
+/** The language asked for last. @type {Language | undefined} */
+let wanted;
 
 /** @returns {Language} */
 export function currentLanguage() {
@@ -18,7 +21,7 @@ export function currentLanguage() {
  * @param {Record<string, string>} [values] for `{name}`
  */
 export function t(key, values = {}) {
-  const text = STRINGS[currentLanguage()][key];
+  const text = strings[key];
   if (text === undefined) throw new Error(`No string "${key}"`);
   return tie(text).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
 }
@@ -40,8 +43,13 @@ function tie(text) {
  *
  * @param {Language} language
  * @param {Record<string, string>} values
+ * @returns {Promise<boolean>} whether it is still the language that is wanted
  */
-export function translate(language, values) {
+export async function translate(language, values) {
+  wanted = language;
+  const loaded = await LOAD[language]();
+  if (wanted !== language) return false;
+  strings = loaded.default;
   const root = document.documentElement;
   root.lang = language;
   for (const element of document.querySelectorAll("*")) {
@@ -55,4 +63,5 @@ export function translate(language, values) {
     else link.removeAttribute("aria-current");
   }
   delete root.dataset.translating;
+  return true;
 }

@@ -23,6 +23,9 @@ const STRING_VALUES = { version: PACKAGE_VERSION };
 /** @param {string} id */
 const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
+// Everything below speaks the page's language.
+await translate(currentLanguage(), STRING_VALUES);
+
 const form = new Form(changed);
 const block = new BlockView(explore);
 let exploring = START;
@@ -37,7 +40,6 @@ let measured;
 start();
 
 async function start() {
-  translate(currentLanguage(), STRING_VALUES);
   setUpTheme();
   setUpLanguages();
   setUpAnchors();
@@ -160,14 +162,14 @@ function setUpLanguages() {
   for (const link of document.querySelectorAll(".languages a")) {
     link.addEventListener("click", (event) => {
       event.preventDefault();
-      changeLanguage(/** @type {Language} */ (link.getAttribute("lang")));
+      void changeLanguage(/** @type {Language} */ (link.getAttribute("lang")));
     });
   }
 }
 
 /** @param {Language} language */
-function changeLanguage(language) {
-  translate(language, STRING_VALUES);
+async function changeLanguage(language) {
+  if (!(await translate(language, STRING_VALUES))) return;
   remember("layernorm-language", language);
   const address = new URL(location.href);
   address.searchParams.set("lang", language);

@@ -6,6 +6,7 @@ import { ENGINES, launch } from "../browser/browsers.js";
 import { momentsOf, Normalizer, toNumber } from "../js/exact.js";
 import {
   assertNumbers,
+  changeLanguage,
   fill,
   numbersOf,
   open,
@@ -270,7 +271,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(await look(tab), before);
       await tab.click('[data-example="documents"]');
       await waitForHash(tab, "#norm=group&items=2&groups=4&seed=5&cell=1,4,3");
-      await tab.click('.languages [lang="ru"]');
+      await changeLanguage(tab, "ru");
       await assertShows(tab, chosen);
       await tab.close();
 

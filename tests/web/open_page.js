@@ -67,6 +67,15 @@ export async function open(
 }
 
 /**
+ * @param {Tab} tab
+ * @param {"en" | "ru"} language
+ */
+export async function changeLanguage(tab, language) {
+  await tab.click(`.languages [lang="${language}"]`);
+  await tab.waitForSelector(`:root[lang="${language}"]`);
+}
+
+/**
  * Types into a field in place of what is there.
  *
  * @param {Tab} tab

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { ENGINES, launch } from "../browser/browsers.js";
-import { open, servePage, textOf } from "./open_page.js";
+import { changeLanguage, open, servePage, textOf } from "./open_page.js";
 
 const IN_WASM = ["wayPlain", "wayTyped", "wayPlan"];
 const ON_GPU = ["wayGpu", "wayGpuCopied"];
@@ -103,7 +103,7 @@ for (const { engine, name, options, ways, note: expectedNote } of KINDS) {
         window.innerWidth,
       ]);
       assert.ok(scrollWidth <= innerWidth, `${scrollWidth} px on ${innerWidth}`);
-      await tab.click('.languages [lang="ru"]');
+      await changeLanguage(tab, "ru");
       assert.match(await textOf(tab, "#ways-status"), /^Все результаты сходятся/);
       assert.match(await textOf(tab, "#ways-table tbody"), /Обычный JavaScript/);
       await tab.close();
