@@ -119,14 +119,15 @@ export class WasmBackend {
     return used + bytes <= CHUNK_BYTES ? this.#chunk + used : 0;
   }
 
-  /** Copies all elements of one operand to another, each rounded once where types differ. */
+  /** Copies as many elements as an operand has to it from another, each rounded once where types differ. */
   convert(from: Operand, to: Operand): void {
-    if (from.dtype === to.dtype) {
-      copyInto(this.elementsOf(to), this.elementsOf(from), 0);
+    const { array, dtype } = from;
+    const { size } = to;
+    if (dtype === to.dtype) {
+      copyInto(this.elementsOf(to), part(this.elementsOf(from), dtype, 0, size), 0);
       return;
     }
     const { DType } = this.#raw;
-    const { array, dtype, size } = from;
     // Where they are not in wasm memory, they go through the part of the arena that is the parameters'.
     const rooms = [this.#parameters, this.#parameters + PARAMETER_BYTES / 2] as const;
     const most = array === undefined && to.array === undefined ? size : PARAMETER_BYTES / 16;

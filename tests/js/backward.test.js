@@ -417,6 +417,49 @@ test("sums of parameters that leave no room in the arena for that of a number", 
   }
 });
 
+test("sums beside float64 that leave no room in the arena: every kind of x, parameter and operation", () => {
+  const n = 9000;
+  const x = Float64Array.from({ length: 2 * n }, (_, i) => Math.sin(i));
+  const sum = (/** @type {number} */ i) => x[i] + x[i + n];
+  const ones = (length = n) => new Float64Array(length).fill(1);
+  const like = (/** @type {any} */ data, dims = [2, n]) => ({ data, dims, type: "float64" });
+  const nested = [[...x.subarray(0, n)], [...x.subarray(n)]];
+  for (const each of [like(x), nested, tensor(x, [2, n], "float64")]) {
+    for (const bias of [ones(), [...ones()], tensor(ones()), like(ones(), [n])]) {
+      const { gradWeight, gradBias, gradShift } = ops.layerNormBackward(like(x), each, {
+        weight: ones(),
+        bias,
+        shift: new Float32Array(n),
+      });
+      assert.equal(gradWeight.length, n);
+      const values = gradBias.data ?? gradBias;
+      assert.equal(values.length, n);
+      for (const i of [0, 1, 4499, n - 1]) {
+        assert.equal(values[i], sum(i));
+        assert.equal(gradShift[i], Math.fround(sum(i)));
+      }
+    }
+  }
+  const two = { weight: ones(5000), bias: ones(5000) };
+  const short = like(x.subarray(0, 10_000), [2, 5000]);
+  assert.equal(ops.layerNormBackward(short, short, two).gradBias[7], x[7] + x[5007]);
+  for (const op of ["addLayerNormBackward", "addRmsNormBackward"]) {
+    const got = ops[op](like(x), like(x), like(x), { weight: ones(), bias: ones() });
+    assert.deepEqual([got.gradBias[5], got.gradBias.length], [sum(5), n], op);
+  }
+  const channels = like(x, [2, n, 1]);
+  for (const [op, options] of /** @type {any[]} */ ([
+    ["groupNormBackward", { numGroups: 2 }],
+    ["instanceNormBackward", {}],
+    ["batchNormBackward", { training: true }],
+    ["addGroupNormBackward", { numGroups: 2 }],
+  ])) {
+    const inputs = op.startsWith("add") ? [channels, channels, channels] : [channels, channels];
+    const got = ops[op](...inputs, { ...options, weight: ones(), bias: ones() });
+    assert.deepEqual([got.gradBias[5], got.gradBias.length], [sum(5), n], op);
+  }
+});
+
 test("backward calls leave memory where it was", () => {
   const memory = () => {
     const probe = zeros([1]);
