@@ -513,6 +513,7 @@ describe("errors", () => {
     [1, 2],
     [3, 4],
   ];
+  const ones = new Float32Array([1, 1]);
   /** @type {[string, () => unknown, typeof Error, string][]} */
   const rules = [
     [
@@ -598,6 +599,45 @@ describe("errors", () => {
       () => ops.batchNormBackward(x, x, { mean: [1, 2], rstd: [1, 1] }),
       TypeError,
       'batchNormBackward: "runningMean" expected a tensor, unless training, got none',
+    ],
+    [
+      "running statistics of the wrong shape, in training",
+      () => ops.batchNormBackward(x, x, { training: true, runningMean: [1, 2, 3] }),
+      RangeError,
+      'batchNormBackward: "runningMean" expected shape [2], got [3]',
+    ],
+    [
+      "a running variance of the wrong shape, in training",
+      () =>
+        ops.batchNormBackward(x, x, { training: true, runningVar: { data: ones, dims: [1, 2] } }),
+      RangeError,
+      'batchNormBackward: "runningVar" expected shape [2], got [1, 2]',
+    ],
+    [
+      "a negative running variance, in training",
+      () => ops.batchNormBackward(x, x, { training: true, runningVar: tensor([1, -1]) }),
+      RangeError,
+      'batchNormBackward: "runningVar" expected variances >= 0, got a negative one at 1',
+    ],
+    [
+      "a detached running mean, in training",
+      () => {
+        const runningMean = new Float64Array(2);
+        structuredClone(runningMean.buffer, { transfer: [runningMean.buffer] });
+        return ops.batchNormBackward(x, x, { training: true, runningMean });
+      },
+      TypeError,
+      'batchNormBackward: "runningMean" expected memory that is there, got a detached Float64Array',
+    ],
+    [
+      "a disposed running variance, in training",
+      () => {
+        const runningVar = zeros([2]);
+        runningVar.dispose();
+        return ops.batchNormBackward(x, x, { training: true, runningVar });
+      },
+      TypeError,
+      'batchNormBackward: "runningVar" expected a live tensor, got a disposed tensor',
     ],
     [
       "a preset of others",
