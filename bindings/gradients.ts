@@ -197,9 +197,9 @@ export function formGradients(
       result[key] = backend.elementsOf(sums!)[0];
     } else {
       // Of a plan: what the last run has found.
-      const { address } = target;
+      const tensor = target.tensor!;
       Object.defineProperty(result, key, {
-        get: () => backend.view("float64", address, 1)[0],
+        get: () => tensor.data[0],
         enumerable: true,
       });
     }

@@ -393,6 +393,28 @@ describe("plans", () => {
     assert.throws(() => step.gradInput.data, TypeError);
   });
 
+  test("the gradient of a number is gone with its plan and with the package's memory", () => {
+    const make = () => {
+      const given = [tensor([1, 2, 4, 8], [2, 2]), tensor([1, 0, 0, 1], [2, 2])];
+      const step = anyPlan("layerNormBackward", ...given, { bias: 3, weight: 2 });
+      assert.equal(step.run().gradBias, 15);
+      return step;
+    };
+    for (const [end, got] of /** @type {[(step: any) => void, string][]} */ ([
+      [(step) => step.dispose(), "a disposed tensor"],
+      [() => layernorm.dispose(), "a tensor lost by dispose()"],
+    ])) {
+      const step = make();
+      const result = step.run();
+      end(step);
+      const expected = new TypeError(`Tensor: "data" expected a live tensor, got ${got}`);
+      for (const each of [step, result]) {
+        assert.throws(() => each.gradBias, expected);
+        assert.throws(() => each.gradWeight, expected);
+      }
+    }
+  });
+
   test("a plan of an empty batch gives zeros", () => {
     const step = anyPlan("rmsNormBackward", zeros([0, 2]), zeros([0, 2]), {
       weight: tensor([1, 2]),
