@@ -336,7 +336,7 @@ class Backward {
       // Only statistics that are given stand elsewhere for each row.
       take_constants({is_given_ && r != 0 ? kept_.at(index + r, {}) : offsets, 0, 1});
       begin_narrow();
-      add_narrow(narrow_, floats(x.at(r)), floats(grad.at(r)), weights, n, narrow_sums_);
+      take_narrow(floats(x.at(r)), floats(grad.at(r)), weights, n);
       narrow = end_narrow();
       runs[r] = narrow_;
     }
@@ -375,10 +375,16 @@ class Backward {
   void begin_narrow() {
     narrow_ = NarrowRun(constants_[0].mean.high, constants_[0].mean.low, constants_[0].rstd.high);
     narrow_sums_ = {};
+    has_small_ = false;
+  }
+
+  void take_narrow(const float* x, const float* grad, NarrowWeights weights, size_t n) {
+    add_narrow(narrow_, x, grad, weights, n, narrow_sums_);
+    if (gradient(Operand::weight).is_wide()) has_small_ = has_small_ || has_small(grad, n);
   }
 
   bool end_narrow() {
-    if (!narrow_sums_.do_for(narrow_)) return false;
+    if (has_small_ || !narrow_sums_.do_for(narrow_)) return false;
     const double part = -1 / static_cast<double>(scaling_.size);
     narrow_.set(is_centered_op() ? narrow_sums_.grad() * part : 0, narrow_sums_.product(narrow_) * product_part(0));
     return true;
@@ -554,7 +560,7 @@ class Backward {
     const float* grad = floats(of);
     const NarrowWeights weights = {narrow_weight_.at(position, std::min(n, kBlock)), n > kBlock};
     if (to == nullptr) {
-      add_narrow(narrow_, x, grad, weights, n, narrow_sums_);
+      take_narrow(x, grad, weights, n);
       return;
     }
     // Before the gradient may be written over.
@@ -678,6 +684,7 @@ class Backward {
   std::byte* held_ = nullptr;  // the values of the run, where they are at hand
   NarrowRun narrow_;
   NarrowSums narrow_sums_;
+  bool has_small_ = false;
   Rows of_sum_ = {nullptr, 0};  // at the present tile
   Rows own_ = {nullptr, 0};     // x beside the sum
   RunConstants constants_[kBlock];

@@ -227,6 +227,80 @@ describe("edges", () => {
   });
 });
 
+describe("magnitudes", () => {
+  /** Every operation with its options, for x of [4, 2, 40]. @type {[string, Record<string, any>, number][]} */
+  const calls = [
+    ["layerNormBackward", {}, 40],
+    ["layerNormBackward", { axes: [1, 2] }, 80],
+    ["layerNormBackward", { axes: [1] }, 2],
+    ["rmsNormBackward", {}, 40],
+    ["groupNormBackward", { numGroups: 1 }, 2],
+    ["instanceNormBackward", {}, 2],
+    ["batchNormBackward", { training: true }, 2],
+    ["addLayerNormBackward", {}, 40],
+    ["addRmsNormBackward", {}, 40],
+    ["addGroupNormBackward", { numGroups: 2 }, 2],
+  ];
+  const dims = [4, 2, 40];
+  const like = (/** @type {any} */ data, type = "float32") => ({ data, dims, type });
+  const values = Float32Array.from({ length: 320 }, (_, i) => Math.sin((i % 160) ** 2));
+
+  test("gradients of parameters that cancel to 0 do, however large their terms are", () => {
+    const grad = Float32Array.from(values, (_, i) => (i < 160 ? 3e38 : -3e38));
+    for (const dtype of /** @type {const} */ (["float32", "bfloat16"])) {
+      const x = like(store(values, dtype), dtype);
+      for (const [op, options, n] of calls) {
+        const inputs = op.startsWith("add") ? [x, x] : [x];
+        for (const [weight, bias] of [
+          [new Float32Array(n).fill(1e-30), new Float32Array(n)],
+          [1e-30, 0],
+        ]) {
+          const got = ops[op](like(grad), ...inputs, { ...options, weight, bias });
+          for (const name of ["gradWeight", "gradBias"]) {
+            for (const value of [got[name]].flat()) {
+              for (const each of typeof value === "number" ? [value] : value) {
+                assert.ok(Math.abs(each) < 1e26, `${op} ${dtype} ${name}: ${each}`);
+              }
+            }
+          }
+          for (const each of load(got.gradInput.data, dtype)) {
+            assert.ok(Math.abs(each) < 1e10, `${op} ${dtype} gradInput: ${each}`);
+          }
+        }
+      }
+    }
+  });
+
+  test("the gradient of a float64 weight is exact to its bound where terms beside float32 are subnormal", () => {
+    const tiny = Float32Array.from(values, (_, i) => ((i % 9) + 1) * 1e-44);
+    // Beside moderate ones.
+    const some = tiny.map((value, i) => (i % 3 === 0 ? value : 1 + (i % 5)));
+    for (const [of, grad] of Object.entries({ tiny, some })) {
+      for (const [op, options, n] of calls) {
+        const inputs = op.startsWith("add") ? [like(values), like(values)] : [like(values)];
+        const given = (/** @type {any[]} */ tensors) =>
+          ops[op](...tensors, { ...options, weight: new Float64Array(n).fill(1e35), eps: 1e-5 });
+        const { gradWeight } = given([like(grad), ...inputs]);
+        const wide = (/** @type {any} */ each) => like(Float64Array.from(each.data), "float64");
+        const exact = given([like(grad), ...inputs].map(wide)).gradWeight;
+        // No term is larger than seven times the sum of the gradients that it is made of.
+        const terms = new Float64Array(n);
+        for (const [i, value] of grad.entries()) {
+          const channel = n === 2 ? Math.floor(i / 40) % 2 : i % n;
+          terms[channel] += 7 * value;
+        }
+        for (const [i, value] of gradWeight.entries()) {
+          const error = Math.abs(value - exact[i]);
+          assert.ok(
+            error <= 4 * 2 ** -23 * terms[i],
+            `${op} ${of} ${i}: ${value}, not ${exact[i]}`,
+          );
+        }
+      }
+    }
+  });
+});
+
 /** Forms beyond the stages of the kernels, and rows that are taken four at a time. @type {[number[], Record<string, any>][]} */
 const AXES = [
   [[2, 40_001], {}],
