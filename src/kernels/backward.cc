@@ -21,6 +21,9 @@ namespace {
 constexpr size_t kStageBytes = 16384;
 // Four rows of float32 fill two stages.
 constexpr size_t kQuadColumns = 2 * kStageBytes / sizeof(float) / kQuad;
+// What gradients beside float64 are scaled by where sums of them overflow, or products may vanish.
+constexpr double kDown = 0x1p-100;
+constexpr double kUp = 0x1p600;
 
 /// What a run is normalized with: (x * scale - mean) * factor, the mean in two parts. Gradients are multiplied by rstd and then
 /// by `back`: as one number it may be subnormal.
@@ -310,6 +313,8 @@ class Backward {
       return;
     }
     spread_constants(panel);
+    std::fill_n(grad_scale_, kBlock, 1.0);
+    scales_ = false;
     if (call_.op != Op::batch_norm) take_means(panel);
     pass(panel, Pass::kWrite);
   }
@@ -495,6 +500,36 @@ class Backward {
   }
 
   void take_means(const Panel& panel) {
+    sum_means(panel);
+    // Nothing is wider than float64: runs whose sums overflow, or whose products may vanish, are scaled by a power of two.
+    if (!two_ || !rescale(1)) return;
+    sum_means(panel);
+    // Of what cancelled to nearly nothing, products may overflow now.
+    if (rescale(kUp)) sum_means(panel);
+  }
+
+  // Chooses anew for runs that had a scale; whether any is another now.
+  bool rescale(double had) {
+    bool changes = false;
+    scales_ = false;
+    for (size_t k = 0; k < lanes_; ++k) {
+      double& scale = grad_scale_[k];
+      if (scale == had) {
+        const double larger = std::max(std::fabs(mean_grad_.high[k]), std::fabs(mean_product_.high[k]));
+        const bool finite = std::isfinite(mean_grad_.high[k]) && std::isfinite(mean_product_.high[k]);
+        if (had == 1) {
+          scale = !finite ? kDown : larger < 0x1p-700 ? kUp : 1;
+        } else if (!finite) {
+          scale = 1;
+        }
+        changes = changes || scale != had;
+      }
+      scales_ = scales_ || scale != 1;
+    }
+    return changes;
+  }
+
+  void sum_means(const Panel& panel) {
     mean_grad_.fill({0, 0}, kBlock);
     mean_product_.fill({0, 0}, kBlock);
     pass(panel, Pass::kMeans);
@@ -590,10 +625,24 @@ class Backward {
     multiply(two_, normalized_, factor_, normalized_, n);
     widen(two_, grad, of_affine_, n);
     if (has_steps_) step_back(position, n);
+    const WideBlock* of = &of_affine_;
+    if (scales_) {
+      scratch_ = of_affine_;
+      scale_by(grad_scale_, scratch_, n);
+      of = &scratch_;
+    }
     if (weight_.is_there()) {
-      multiply(two_, of_affine_, weight_.at(position, n), of_normalized_, n);
+      multiply(two_, *of, weight_.at(position, n), of_normalized_, n);
     } else {
-      of_normalized_ = of_affine_;
+      of_normalized_ = *of;
+    }
+  }
+
+  // By a power of two for each lane.
+  static void scale_by(const double* scales, WideBlock& block, size_t n) {
+    for (size_t k = 0; k < n; ++k) {
+      block.high[k] *= scales[k];
+      block.low[k] *= scales[k];
     }
   }
 
@@ -636,9 +685,11 @@ class Backward {
     multiply(two_, result, run_rstd_, result, n);
     for (size_t k = 0; k < n; ++k) {
       if (run_rstd_.high[k] == 0) result.set(k, {0, 0});
-      if (!two_) continue;
-      result.high[k] *= run_back_[k];
-      result.low[k] *= run_back_[k];
+    }
+    if (two_) scale_by(run_back_, result, n);
+    if (scales_) {
+      for (size_t k = 0; k < n; ++k) scratch_.high[k] = 1 / grad_scale_[k];
+      scale_by(scratch_.high, result, n);
     }
     if (!adds()) return;
     if (grad_sum_.is_there()) {
@@ -691,6 +742,8 @@ class Backward {
   // Of each column; of one run in each lane.
   size_t lanes_ = 0;
   double run_scale_[kBlock], run_back_[kBlock];
+  double grad_scale_[kBlock];  // of the gradients of normalized values
+  bool scales_ = false;        // whether any is not 1
   WideBlock minus_mean_, factor_, run_rstd_, mean_grad_, mean_product_;
   // Of each value of a block.
   WideBlock normalized_, affine_, of_result_, of_affine_, of_normalized_, scratch_;

@@ -299,6 +299,67 @@ describe("magnitudes", () => {
       }
     }
   });
+
+  test("beside float64 sums may leave its range, and products fall below it", () => {
+    const x = Float64Array.from(values);
+    const turned = x.toReversed();
+    const names = [...calls, ["l2NormalizeBackward", {}, 0]];
+    for (const [op, options, n] of /** @type {typeof calls} */ (names)) {
+      /** @param {number} ofX @param {number} ofGrad @param {number} ofWeight @param {(i: number) => number} grad */
+      const call = (ofX, ofGrad, ofWeight, grad) => {
+        const data = like(
+          Float64Array.from(x, (value) => value * ofX),
+          "float64",
+        );
+        const gradOutput = like(
+          Float64Array.from(x, (_, i) => grad(i) * ofGrad),
+          "float64",
+        );
+        const rest = op.startsWith("add") ? [data] : [];
+        const weight = Float64Array.from({ length: n }, (_, i) => (1 + i / 64) * ofWeight);
+        const all = n === 0 ? options : { ...options, weight, eps: 0 };
+        return ops[op](gradOutput, data, ...rest, all).gradInput.data;
+      };
+      /** @param {Float64Array} got @param {Float64Array} expected @param {string} where */
+      const compare = (got, expected, where) => {
+        const most = expected.reduce((a, b) => Math.max(a, Math.abs(b)), 0);
+        for (const [i, value] of got.entries()) {
+          const error = Math.abs(value - expected[i]) / most;
+          assert.ok(error < 1e-14, `${op} ${where} ${i}: ${value}, expected ${expected[i]}`);
+        }
+      };
+      // Nearly all of one sign: sums are beyond 2^1024.
+      const ones = (/** @type {number} */ i) => (i % 40 === 3 ? -1 : 1 + turned[i] / 8);
+      const scaled = call(2 ** 30, 2 ** 500, 1, ones).map((value) => value * 2 ** 522);
+      compare(call(2 ** 30, 2 ** 1022, 1, ones), scaled, "large");
+      // Products are subnormal, gradients are not.
+      const small = call(2 ** -600, 2 ** -400, 2 ** -100, (i) => turned[i]);
+      const expected = small.map((value) => value * 2 ** -570);
+      if (n !== 0)
+        compare(
+          call(2 ** -600, 2 ** -970, 2 ** -100, (i) => turned[i]),
+          expected,
+          "small",
+        );
+    }
+  });
+
+  test("beside a run whose sums leave float64's range another one has the same bits", () => {
+    for (const axes of [[0], [1]]) {
+      const shape = axes[0] === 0 ? [50, 2] : [2, 50];
+      const other = (/** @type {number} */ i) => (axes[0] === 0 ? i % 2 : Math.floor(i / 50)) === 1;
+      const x = Float64Array.from({ length: 100 }, (_, i) => Math.sin(i * i) * 2 ** 40);
+      const grad = (/** @type {number} */ most) =>
+        Float64Array.from(x, (_, i) => (other(i) ? Math.cos(i) : most) * 2 ** -30);
+      const bitsOfOther = (/** @type {number} */ most) =>
+        ops
+          .layerNormBackward(grad(most), x, { shape, axes })
+          .gradInput.filter((/** @type {number} */ _, /** @type {number} */ i) => other(i));
+      for (const most of [1e308 * 2 ** 30, 1e-308, Number.NaN, 0]) {
+        assertSameBits(bitsOfOther(most), bitsOfOther(1), `axes ${axes}, beside ${most}`);
+      }
+    }
+  });
 });
 
 /** Forms beyond the stages of the kernels, and rows that are taken four at a time. @type {[number[], Record<string, any>][]} */
