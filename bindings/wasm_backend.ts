@@ -15,6 +15,8 @@ const CHUNK_BYTES = 128 * 1024;
 const STAGE_BYTES = 256 * 1024;
 // Bytes of all parameters together that are copied once per call; what does not fit is read in pieces.
 const PARAMETER_BYTES = 256 * 1024;
+// Elements that are copied one by one: to make a view of so few costs more.
+const FEW = 32;
 // Runs whose statistics are kept at a time.
 const STATISTICS_RUNS = 2048;
 const ARENA_BYTES = STAGE_BYTES + PARAMETER_BYTES + 2 * STATISTICS_RUNS * 8;
@@ -307,13 +309,24 @@ export class WasmBackend {
 
   /** Copies n elements of an array to an address. */
   #enter({ array, dtype, size }: Operand, begin: number, n: number, address: number): void {
-    const { bytes } = DTYPES[dtype];
+    const heap = this.#heap(dtype);
+    const at = address / DTYPES[dtype].bytes;
+    if (n <= FEW) {
+      for (let i = 0; i < n; i++) heap[at + i] = array![begin + i]!;
+      return;
+    }
     const source = n === size ? array! : part(array!, dtype, begin, n);
-    copyInto(this.#heap(dtype), source, address / bytes);
+    copyInto(heap, source, at);
   }
 
   /** Copies n elements from an address to an array. */
   #leave({ array, dtype }: Operand, begin: number, n: number, address: number): void {
+    if (n <= FEW) {
+      const heap = this.#heap(dtype);
+      const at = address / DTYPES[dtype].bytes;
+      for (let i = 0; i < n; i++) array![begin + i] = heap[at + i]!;
+      return;
+    }
     let view = this.#results;
     if (
       view.length !== n ||
