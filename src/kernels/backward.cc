@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <new>
 
 #include "kernels/derivative.h"
@@ -313,7 +314,6 @@ class Backward {
       return;
     }
     spread_constants(panel);
-    std::fill_n(grad_scale_, kBlock, 1.0);
     scales_ = false;
     if (call_.op != Op::batch_norm) take_means(panel);
     pass(panel, Pass::kWrite);
@@ -341,7 +341,7 @@ class Backward {
       // Only statistics that are given stand elsewhere for each row.
       take_constants({is_given_ && r != 0 ? kept_.at(index + r, {}) : offsets, 0, 1});
       begin_narrow();
-      take_narrow(floats(x.at(r)), floats(grad.at(r)), weights, n);
+      add_narrow(narrow_, floats(x.at(r)), floats(grad.at(r)), weights, n, narrow_sums_);
       narrow = end_narrow();
       runs[r] = narrow_;
     }
@@ -380,16 +380,10 @@ class Backward {
   void begin_narrow() {
     narrow_ = NarrowRun(constants_[0].mean.high, constants_[0].mean.low, constants_[0].rstd.high);
     narrow_sums_ = {};
-    has_small_ = false;
-  }
-
-  void take_narrow(const float* x, const float* grad, NarrowWeights weights, size_t n) {
-    add_narrow(narrow_, x, grad, weights, n, narrow_sums_);
-    if (gradient(Operand::weight).is_wide()) has_small_ = has_small_ || has_small(grad, n);
   }
 
   bool end_narrow() {
-    if (has_small_ || !narrow_sums_.do_for(narrow_)) return false;
+    if (!narrow_sums_.do_for(narrow_)) return false;
     const double part = -1 / static_cast<double>(scaling_.size);
     narrow_.set(is_centered_op() ? narrow_sums_.grad() * part : 0, narrow_sums_.product(narrow_) * product_part(0));
     return true;
@@ -480,6 +474,7 @@ class Backward {
       const RunConstants& found = constants_[k / lanes];
       run_scale_[k] = found.scale;
       run_back_[k] = found.back;
+      grad_scale_[k] = 1;
       minus_mean_.set(k, {-found.mean.high, -found.mean.low});
       factor_.set(k, found.factor);
       run_rstd_.set(k, found.rstd);
@@ -499,47 +494,43 @@ class Backward {
     return {scale, {mean * scale, 0}, factor, factor, scale, false};
   }
 
+  // Nothing is wider than float64: runs whose sums overflow, or whose products may vanish, are scaled by a power of two and
+  // summed again. Products of what had only cancelled to nearly nothing may then overflow.
   void take_means(const Panel& panel) {
-    sum_means(panel);
-    // Nothing is wider than float64: runs whose sums overflow, or whose products may vanish, are scaled by a power of two.
-    if (!two_ || !rescale(1)) return;
-    sum_means(panel);
-    // Of what cancelled to nearly nothing, products may overflow now.
-    if (rescale(kUp)) sum_means(panel);
+    const size_t lanes = layout_.columns ? static_cast<size_t>(layout_.fold) : lanes_;
+    const TwoPart part = {-1 / static_cast<double>(scaling_.size), 0};
+    for (double had = 1;; had = kUp) {
+      mean_grad_.fill({0, 0}, kBlock);
+      mean_product_.fill({0, 0}, kBlock);
+      pass(panel, Pass::kMeans);
+      // The mean of a run, with the sign to add by, in each of its lanes.
+      for (size_t k = 0; k < lanes_; k += lanes) {
+        spread(mean_grad_, k, lanes, part);
+        spread(mean_product_, k, lanes, {product_part(k / lanes), 0});
+      }
+      if (!two_ || !rescale(had)) return;
+    }
   }
 
   // Chooses anew for runs that had a scale; whether any is another now.
   bool rescale(double had) {
     bool changes = false;
-    scales_ = false;
+    LAYERNORM_ROLLED
     for (size_t k = 0; k < lanes_; ++k) {
-      double& scale = grad_scale_[k];
-      if (scale == had) {
-        const double larger = std::max(std::fabs(mean_grad_.high[k]), std::fabs(mean_product_.high[k]));
-        const bool finite = std::isfinite(mean_grad_.high[k]) && std::isfinite(mean_product_.high[k]);
-        if (had == 1) {
-          scale = !finite ? kDown : larger < 0x1p-700 ? kUp : 1;
-        } else if (!finite) {
-          scale = 1;
-        }
-        changes = changes || scale != had;
+      if (grad_scale_[k] != had) continue;
+      const double most = std::fabs(mean_grad_.high[k]) + std::fabs(mean_product_.high[k]);
+      double scale = had;
+      if (!(most < std::numeric_limits<double>::infinity())) {
+        scale = had == 1 ? kDown : 1;
+      } else if (most < 0x1p-700) {
+        scale = kUp;
       }
-      scales_ = scales_ || scale != 1;
+      changes = changes || scale != had;
+      grad_scale_[k] = scale;
+      run_back_[k] *= had / scale;
     }
+    scales_ = scales_ || changes;
     return changes;
-  }
-
-  void sum_means(const Panel& panel) {
-    mean_grad_.fill({0, 0}, kBlock);
-    mean_product_.fill({0, 0}, kBlock);
-    pass(panel, Pass::kMeans);
-    // The mean of a run, with the sign to add by, in each of its lanes.
-    const size_t lanes = layout_.columns ? static_cast<size_t>(layout_.fold) : lanes_;
-    const TwoPart part = {-1 / static_cast<double>(scaling_.size), 0};
-    for (size_t k = 0; k < lanes_; k += lanes) {
-      spread(mean_grad_, k, lanes, part);
-      spread(mean_product_, k, lanes, {product_part(k / lanes), 0});
-    }
   }
 
   void spread(WideBlock& block, size_t begin, size_t lanes, TwoPart part) const {
@@ -595,7 +586,7 @@ class Backward {
     const float* grad = floats(of);
     const NarrowWeights weights = {narrow_weight_.at(position, std::min(n, kBlock)), n > kBlock};
     if (to == nullptr) {
-      take_narrow(x, grad, weights, n);
+      add_narrow(narrow_, x, grad, weights, n, narrow_sums_);
       return;
     }
     // Before the gradient may be written over.
@@ -625,21 +616,14 @@ class Backward {
     multiply(two_, normalized_, factor_, normalized_, n);
     widen(two_, grad, of_affine_, n);
     if (has_steps_) step_back(position, n);
-    const WideBlock* of = &of_affine_;
-    if (scales_) {
-      scratch_ = of_affine_;
-      scale_by(grad_scale_, scratch_, n);
-      of = &scratch_;
-    }
-    if (weight_.is_there()) {
-      multiply(two_, *of, weight_.at(position, n), of_normalized_, n);
-    } else {
-      of_normalized_ = *of;
-    }
+    of_normalized_ = of_affine_;
+    if (scales_) scale_by(grad_scale_, of_normalized_, n);
+    if (weight_.is_there()) multiply(two_, of_normalized_, weight_.at(position, n), of_normalized_, n);
   }
 
   // By a power of two for each lane.
-  static void scale_by(const double* scales, WideBlock& block, size_t n) {
+  [[gnu::noinline]] static void scale_by(const double* scales, WideBlock& block, size_t n) {
+    LAYERNORM_ROLLED
     for (size_t k = 0; k < n; ++k) {
       block.high[k] *= scales[k];
       block.low[k] *= scales[k];
@@ -687,10 +671,6 @@ class Backward {
       if (run_rstd_.high[k] == 0) result.set(k, {0, 0});
     }
     if (two_) scale_by(run_back_, result, n);
-    if (scales_) {
-      for (size_t k = 0; k < n; ++k) scratch_.high[k] = 1 / grad_scale_[k];
-      scale_by(scratch_.high, result, n);
-    }
     if (!adds()) return;
     if (grad_sum_.is_there()) {
       widen(two_, of_sum_.at(row) + at, scratch_, n);
@@ -735,7 +715,6 @@ class Backward {
   std::byte* held_ = nullptr;  // the values of the run, where they are at hand
   NarrowRun narrow_;
   NarrowSums narrow_sums_;
-  bool has_small_ = false;
   Rows of_sum_ = {nullptr, 0};  // at the present tile
   Rows own_ = {nullptr, 0};     // x beside the sum
   RunConstants constants_[kBlock];

@@ -14,8 +14,6 @@ class Gradient {
   Gradient(const Call& call, Operand of, uint64_t elements, size_t first);
 
   [[nodiscard]] bool is_wanted() const { return gradient_.wanted; }
-  /// Whether it is kept in float64 beside values that need not be.
-  [[nodiscard]] bool is_wide() const { return is_wanted() && gradient_.dtype == DType::float64; }
   [[nodiscard]] bool is_remote() const { return is_wanted() && transfer_ != nullptr; }
 
   void move_to(const Offsets& offsets) { places_.move_to(offsets.of(of_)); }

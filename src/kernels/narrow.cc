@@ -130,13 +130,6 @@ void add_narrow(const NarrowRun& run, const float* x, const float* grad, NarrowW
   sums = found;
 }
 
-bool has_small(const float* grad, size_t n) {
-  for (size_t i = 0; i < n; ++i) {
-    if (std::fabs(grad[i]) < NarrowSums::kSmallest && grad[i] != 0) return true;
-  }
-  return false;
-}
-
 void write_narrow(const NarrowRun& run, const float* x, const float* grad, NarrowWeights weights, size_t n, float* y,
                   float* products) {
   each_block(n, [&](size_t i, size_t size) {

@@ -73,9 +73,6 @@ struct NarrowWeights {
 void add_narrow(const NarrowRun& run, const float* x, const float* grad, NarrowWeights weights, size_t n,
                 NarrowSums& sums);
 
-/// Whether one is not 0 but too small for its product with a normalized value to be right, where that is kept in float64.
-[[nodiscard]] bool has_small(const float* grad, size_t n);
-
 /// Writes the gradients of n values of a run, and grad * normalized to `products`. y may be grad.
 void write_narrow(const NarrowRun& run, const float* x, const float* grad, NarrowWeights weights, size_t n, float* y,
                   float* products);
