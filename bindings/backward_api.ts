@@ -194,7 +194,7 @@ export interface BatchNormBackward {
    * The gradients of batch normalization: of x, weight, bias, scale and shift.
    *
    * With `training` those of `batchNorm` with the statistics of the batch, the means over a channel; the running statistics
-   * are neither read nor updated:
+   * are checked, but neither used nor updated:
    * `gradInput = rstd * (gw - mean(gw) - normalized * mean(gw * normalized))`, gw the gradient of the normalized values.
    * Without it the statistics are constants, `gradInput = rstd * gw`, and `runningMean` and `runningVar` are needed.
    *

@@ -6,6 +6,7 @@ import { readOperand } from "./operands.js";
 import type { Op } from "./ops.js";
 import { readOptions } from "./options.js";
 import { formResult, makeResults } from "./results.js";
+import type { Tensor } from "./tensor.js";
 
 // The functions' types stand in api.ts.
 // biome-ignore lint/suspicious/noExplicitAny: it is all of them
@@ -16,9 +17,10 @@ export function call(op: Op, inlined: Inlined, x: unknown, given: unknown, secon
   // From here on no code of the caller's runs.
   const d = checkCall(op, input, residual, options);
   const backend = backendFor(inlined);
-  makeResults(d, backend, options.returnStats);
-  if (input.size !== 0) backend.run(d);
-  return formResult(d, options.out, options.sumOut, options.returnStats);
+  return using(makeResults(d, backend, options.returnStats), () => {
+    if (input.size !== 0) backend.run(d);
+    return formResult(d, options.out, options.sumOut, options.returnStats);
+  });
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: it is all of them
@@ -28,10 +30,21 @@ export function callBackward(op: Op, inlined: Inlined, tensors: unknown[], given
   // From here on no code of the caller's runs.
   const d = checkCall(op, x!, residual, options, grad);
   const backend = backendFor(inlined);
-  makeGradients(d, backend, false);
-  backend.run(d);
-  roundGradients(d, backend);
-  const result = formGradients(d, backend, x!);
-  disposeSums(d);
-  return result;
+  return using(makeGradients(d, backend, false), () => {
+    backend.run(d);
+    roundGradients(d, backend);
+    const result = formGradients(d, backend, x!);
+    disposeSums(d);
+    return result;
+  });
+}
+
+/** Gives up the tensors that were made for a call that fails. */
+function using<Result>(made: readonly Tensor[], run: () => Result): Result {
+  try {
+    return run();
+  } catch (error) {
+    for (const tensor of made) tensor.dispose();
+    throw error;
+  }
 }

@@ -11,7 +11,7 @@ import {
 } from "./gradients.js";
 import { describeOperand, type Kind, type Operand, settle } from "./operands.js";
 import { type KernelName, MOMENTUM, type Op } from "./ops.js";
-import { chooseEps, Options, presetOf } from "./options.js";
+import { chooseEps, type Options, presetOf } from "./options.js";
 import { memoryOf, rejectOverlap } from "./overlap.js";
 import {
   type Matching,
@@ -72,8 +72,8 @@ export interface Descriptor {
   readonly bias: ParameterValue;
   readonly scale: ParameterValue;
   readonly shift: ParameterValue;
-  readonly runningMean: ParameterValue;
-  readonly runningVar: ParameterValue;
+  runningMean: ParameterValue;
+  runningVar: ParameterValue;
   /** Where results go. Checking leaves what the caller gave; the rest is made before the descriptor is run. */
   y: Operand | undefined;
   sum: Operand | undefined;
@@ -107,10 +107,11 @@ export function checkCall(
     name: ParameterName,
     value: Operand | number | undefined,
     matching: Matching,
+    to = placed,
   ): ParameterValue => {
     if (typeof value !== "object") return value;
     const parameter = matchParameter(where, name, value, matching, geometry);
-    placed.push(parameter);
+    to.push(parameter);
     return parameter;
   };
   const residualValue = match("residual", residual, "whole");
@@ -122,10 +123,11 @@ export function checkCall(
   const shift = match("shift", options.shift, "conditional");
   const { kernel } = op;
   const { training, returnStats } = options;
-  // Those of a training call are results, of which nothing goes back.
-  const running = training && op.backward ? new Options() : options;
-  const runningMean = match("runningMean", running.runningMean, "exact");
-  const runningVar = match("runningVar", running.runningVar, "exact");
+  // Those of a training call are results, of which nothing goes back: they are only checked.
+  const unused = training && op.backward;
+  const running = unused ? [] : placed;
+  const runningMean = match("runningMean", options.runningMean, "exact", running);
+  const runningVar = match("runningVar", options.runningVar, "exact", running);
   const momentum = preset?.momentum ?? MOMENTUM;
   const newWeight = options.momentum ?? momentum.value;
   const window =
@@ -168,6 +170,7 @@ export function checkCall(
     gradients: undefined,
   };
   if (op.family === "batch") checkRunning(d, training);
+  if (unused) d.runningMean = d.runningVar = undefined;
   if (gradOutput !== undefined) {
     checkGradient(d, "gradOutput", gradOutput);
     if (options.gradSum !== undefined) checkGradient(d, "gradSum", options.gradSum);
@@ -222,7 +225,7 @@ function checkRunning(d: Descriptor, training: boolean): void {
       if (training) continue;
       throw wrongType(where, name, "a tensor, unless training", "none");
     }
-    if (training && value.operand.kind === "nested") {
+    if (training && !d.op.backward && value.operand.kind === "nested") {
       throw wrongType(where, name, "elements to update in place", "nested arrays");
     }
   }
@@ -232,7 +235,7 @@ function checkRunning(d: Descriptor, training: boolean): void {
   if (negative >= 0) {
     throw wrongValue(where, "runningVar", "variances >= 0", `a negative one at ${negative}`);
   }
-  if (training && d.unbiased && d.x.size === operand.size && d.x.size !== 0) {
+  if (training && !d.op.backward && d.unbiased && d.x.size === operand.size && d.x.size !== 0) {
     const expected = "more than one value per channel for the unbiased running variance";
     throw wrongValue(where, "x", expected, `shape ${show(d.dims)}`);
   }

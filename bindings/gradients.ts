@@ -42,7 +42,7 @@ export interface ParameterGradient {
   readonly whole: boolean;
   /** Where it goes; undefined for the number of a call that is no plan. */
   target: Operand | undefined;
-  /** What is summed, in float64: in the arena, in a tensor, or in an array. */
+  /** What is summed, in float64: in the arena, in a tensor, or in an array. Beside float64 second parts follow all first ones. */
   sums: Operand | undefined;
 }
 
@@ -142,8 +142,8 @@ export function makeGradients(d: Descriptor, backend: WasmBackend, planned: bool
         gradient.target = resident("float64", [1], 1);
       }
       if (gradient.whole) continue;
-      const parts = d.dtype === "float64" ? 2 : 1;
-      const address = backend.scratch(used, size * parts * 8);
+      const length = d.dtype === "float64" ? 2 * size : size;
+      const address = backend.scratch(used, length * 8);
       if (address !== 0) {
         gradient.sums = new Operand(
           "flat",
@@ -154,13 +154,13 @@ export function makeGradients(d: Descriptor, backend: WasmBackend, planned: bool
           undefined,
           undefined,
         );
-        used += size * parts * 8;
+        used += length * 8;
       } else if (gradient.target !== undefined && gradient.target.array === undefined) {
-        gradient.sums = resident("float64", [size * parts], size);
+        gradient.sums = resident("float64", [length], length);
       } else {
-        gradient.sums = flatOperand("float64", newElements(where, "float64", size * parts));
+        gradient.sums = flatOperand("float64", newElements(where, "float64", length));
       }
-      gradient.sums.size = size;
+      gradient.sums.size = length;
     }
   } catch (error) {
     for (const tensor of made) tensor.dispose();
@@ -197,9 +197,9 @@ export function formGradients(
       result[key] = backend.elementsOf(sums!)[0];
     } else {
       // Of a plan: what the last run has found.
-      const { address } = target;
+      const tensor = target.tensor!;
       Object.defineProperty(result, key, {
-        get: () => backend.view("float64", address, 1)[0],
+        get: () => tensor.data[0],
         enumerable: true,
       });
     }

@@ -15,6 +15,8 @@ const CHUNK_BYTES = 128 * 1024;
 const STAGE_BYTES = 256 * 1024;
 // Bytes of all parameters together that are copied once per call; what does not fit is read in pieces.
 const PARAMETER_BYTES = 256 * 1024;
+// Elements that are copied one by one: to make a view of so few costs more.
+const FEW = 32;
 // Runs whose statistics are kept at a time.
 const STATISTICS_RUNS = 2048;
 const ARENA_BYTES = STAGE_BYTES + PARAMETER_BYTES + 2 * STATISTICS_RUNS * 8;
@@ -119,14 +121,15 @@ export class WasmBackend {
     return used + bytes <= CHUNK_BYTES ? this.#chunk + used : 0;
   }
 
-  /** Copies all elements of one operand to another, each rounded once where types differ. */
+  /** Copies as many elements as an operand has to it from another, each rounded once where types differ. */
   convert(from: Operand, to: Operand): void {
-    if (from.dtype === to.dtype) {
-      copyInto(this.elementsOf(to), this.elementsOf(from), 0);
+    const { array, dtype } = from;
+    const { size } = to;
+    if (dtype === to.dtype) {
+      copyInto(this.elementsOf(to), part(this.elementsOf(from), dtype, 0, size), 0);
       return;
     }
     const { DType } = this.#raw;
-    const { array, dtype, size } = from;
     // Where they are not in wasm memory, they go through the part of the arena that is the parameters'.
     const rooms = [this.#parameters, this.#parameters + PARAMETER_BYTES / 2] as const;
     const most = array === undefined && to.array === undefined ? size : PARAMETER_BYTES / 16;
@@ -306,13 +309,24 @@ export class WasmBackend {
 
   /** Copies n elements of an array to an address. */
   #enter({ array, dtype, size }: Operand, begin: number, n: number, address: number): void {
-    const { bytes } = DTYPES[dtype];
+    const heap = this.#heap(dtype);
+    const at = address / DTYPES[dtype].bytes;
+    if (n <= FEW) {
+      for (let i = 0; i < n; i++) heap[at + i] = array![begin + i]!;
+      return;
+    }
     const source = n === size ? array! : part(array!, dtype, begin, n);
-    copyInto(this.#heap(dtype), source, address / bytes);
+    copyInto(heap, source, at);
   }
 
   /** Copies n elements from an address to an array. */
   #leave({ array, dtype }: Operand, begin: number, n: number, address: number): void {
+    if (n <= FEW) {
+      const heap = this.#heap(dtype);
+      const at = address / DTYPES[dtype].bytes;
+      for (let i = 0; i < n; i++) array![begin + i] = heap[at + i]!;
+      return;
+    }
     let view = this.#results;
     if (
       view.length !== n ||

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <new>
 
 #include "kernels/derivative.h"
@@ -21,6 +22,9 @@ namespace {
 constexpr size_t kStageBytes = 16384;
 // Four rows of float32 fill two stages.
 constexpr size_t kQuadColumns = 2 * kStageBytes / sizeof(float) / kQuad;
+// What gradients beside float64 are scaled by where sums of them overflow, or products may vanish.
+constexpr double kDown = 0x1p-100;
+constexpr double kUp = 0x1p600;
 
 /// What a run is normalized with: (x * scale - mean) * factor, the mean in two parts. Gradients are multiplied by rstd and then
 /// by `back`: as one number it may be subnormal.
@@ -310,6 +314,7 @@ class Backward {
       return;
     }
     spread_constants(panel);
+    scales_ = false;
     if (call_.op != Op::batch_norm) take_means(panel);
     pass(panel, Pass::kWrite);
   }
@@ -469,6 +474,7 @@ class Backward {
       const RunConstants& found = constants_[k / lanes];
       run_scale_[k] = found.scale;
       run_back_[k] = found.back;
+      grad_scale_[k] = 1;
       minus_mean_.set(k, {-found.mean.high, -found.mean.low});
       factor_.set(k, found.factor);
       run_rstd_.set(k, found.rstd);
@@ -488,17 +494,43 @@ class Backward {
     return {scale, {mean * scale, 0}, factor, factor, scale, false};
   }
 
+  // Nothing is wider than float64: runs whose sums overflow, or whose products may vanish, are scaled by a power of two and
+  // summed again. Products of what had only cancelled to nearly nothing may then overflow.
   void take_means(const Panel& panel) {
-    mean_grad_.fill({0, 0}, kBlock);
-    mean_product_.fill({0, 0}, kBlock);
-    pass(panel, Pass::kMeans);
-    // The mean of a run, with the sign to add by, in each of its lanes.
     const size_t lanes = layout_.columns ? static_cast<size_t>(layout_.fold) : lanes_;
     const TwoPart part = {-1 / static_cast<double>(scaling_.size), 0};
-    for (size_t k = 0; k < lanes_; k += lanes) {
-      spread(mean_grad_, k, lanes, part);
-      spread(mean_product_, k, lanes, {product_part(k / lanes), 0});
+    for (double had = 1;; had = kUp) {
+      mean_grad_.fill({0, 0}, kBlock);
+      mean_product_.fill({0, 0}, kBlock);
+      pass(panel, Pass::kMeans);
+      // The mean of a run, with the sign to add by, in each of its lanes.
+      for (size_t k = 0; k < lanes_; k += lanes) {
+        spread(mean_grad_, k, lanes, part);
+        spread(mean_product_, k, lanes, {product_part(k / lanes), 0});
+      }
+      if (!two_ || !rescale(had)) return;
     }
+  }
+
+  // Chooses anew for runs that had a scale; whether any is another now.
+  bool rescale(double had) {
+    bool changes = false;
+    LAYERNORM_ROLLED
+    for (size_t k = 0; k < lanes_; ++k) {
+      if (grad_scale_[k] != had) continue;
+      const double most = std::fabs(mean_grad_.high[k]) + std::fabs(mean_product_.high[k]);
+      double scale = had;
+      if (!(most < std::numeric_limits<double>::infinity())) {
+        scale = had == 1 ? kDown : 1;
+      } else if (most < 0x1p-700) {
+        scale = kUp;
+      }
+      changes = changes || scale != had;
+      grad_scale_[k] = scale;
+      run_back_[k] *= had / scale;
+    }
+    scales_ = scales_ || changes;
+    return changes;
   }
 
   void spread(WideBlock& block, size_t begin, size_t lanes, TwoPart part) const {
@@ -584,10 +616,17 @@ class Backward {
     multiply(two_, normalized_, factor_, normalized_, n);
     widen(two_, grad, of_affine_, n);
     if (has_steps_) step_back(position, n);
-    if (weight_.is_there()) {
-      multiply(two_, of_affine_, weight_.at(position, n), of_normalized_, n);
-    } else {
-      of_normalized_ = of_affine_;
+    of_normalized_ = of_affine_;
+    if (scales_) scale_by(grad_scale_, of_normalized_, n);
+    if (weight_.is_there()) multiply(two_, of_normalized_, weight_.at(position, n), of_normalized_, n);
+  }
+
+  // By a power of two for each lane.
+  [[gnu::noinline]] static void scale_by(const double* scales, WideBlock& block, size_t n) {
+    LAYERNORM_ROLLED
+    for (size_t k = 0; k < n; ++k) {
+      block.high[k] *= scales[k];
+      block.low[k] *= scales[k];
     }
   }
 
@@ -630,10 +669,8 @@ class Backward {
     multiply(two_, result, run_rstd_, result, n);
     for (size_t k = 0; k < n; ++k) {
       if (run_rstd_.high[k] == 0) result.set(k, {0, 0});
-      if (!two_) continue;
-      result.high[k] *= run_back_[k];
-      result.low[k] *= run_back_[k];
     }
+    if (two_) scale_by(run_back_, result, n);
     if (!adds()) return;
     if (grad_sum_.is_there()) {
       widen(two_, of_sum_.at(row) + at, scratch_, n);
@@ -684,6 +721,8 @@ class Backward {
   // Of each column; of one run in each lane.
   size_t lanes_ = 0;
   double run_scale_[kBlock], run_back_[kBlock];
+  double grad_scale_[kBlock];  // of the gradients of normalized values
+  bool scales_ = false;        // whether any is not 1
   WideBlock minus_mean_, factor_, run_rstd_, mean_grad_, mean_product_;
   // Of each value of a block.
   WideBlock normalized_, affine_, of_result_, of_affine_, of_normalized_, scratch_;

@@ -93,6 +93,7 @@ void add_narrow(const NarrowRun& run, const float* x, const float* grad, NarrowW
   const auto add = [&](F32x4 v, F32x4 g, F32x4 w, F32x4& to_grad, F32x4& to_product) {
     const F32x4 weighted = g * w;
     const F32x4 deviation = v - mean;
+    found.grad_bits = simd::max_of_doubled(found.grad_bits, simd::doubled_bits(g));
     found.deviation_bits = simd::max_of_doubled(found.deviation_bits, simd::doubled_bits(deviation));
     to_grad = to_grad + weighted;
     to_product = to_product + weighted * deviation;
@@ -110,7 +111,7 @@ void add_narrow(const NarrowRun& run, const float* x, const float* grad, NarrowW
       LAYERNORM_ROLLED
       for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
         const F32x4 weighted = add(simd::load(v + i), simd::load(g + i), simd::load(weight + i), grads[0], products[0]);
-        found.grad_bits = simd::max_of_doubled(found.grad_bits, simd::doubled_bits(weighted));
+        found.weighted_bits = simd::max_of_doubled(found.weighted_bits, simd::doubled_bits(weighted));
         const size_t at = i + kLanes;
         add(simd::load(v + at), simd::load(g + at), simd::load(weight + at), grads[1], products[1]);
       }
@@ -119,7 +120,7 @@ void add_narrow(const NarrowRun& run, const float* x, const float* grad, NarrowW
         const size_t rest = end - i < kLanes ? end - i : kLanes;
         const F32x4 weighted = add(simd::load_partial(v + i, rest, run.mean), simd::load_partial(g + i, rest, 0.0F),
                                    simd::load_partial(weight + i, rest, 0.0F), grads[0], products[0]);
-        found.grad_bits = simd::max_of_doubled(found.grad_bits, simd::doubled_bits(weighted));
+        found.weighted_bits = simd::max_of_doubled(found.weighted_bits, simd::doubled_bits(weighted));
       }
       i = end;
       flush(grads[0] + grads[1], found.grads);

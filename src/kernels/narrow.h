@@ -32,12 +32,12 @@ struct NarrowRun {
   }
 };
 
-/// Sums of gw and of gw * (x - mean), by lanes, the largest magnitude of x - mean, and that of half of gw, for one that is
-/// not too small among them; of both the doubled bits.
+/// Sums of gw and of gw * (x - mean), by lanes, the largest magnitudes of x - mean and of g, and that of half of gw, for one
+/// that is not too small among them; of all the doubled bits.
 struct NarrowSums {
   simd::F64x2 grads[2] = {simd::splat(0.0), simd::splat(0.0)};
   simd::F64x2 products[2] = {simd::splat(0.0), simd::splat(0.0)};
-  simd::I32x4 grad_bits, deviation_bits;
+  simd::I32x4 weighted_bits, grad_bits, deviation_bits;
 
   [[nodiscard]] double grad() const { return simd::sum_lanes(grads[0] + grads[1]); }
   /// Of gw * normalized.
@@ -45,16 +45,19 @@ struct NarrowSums {
     return run.rstd * (simd::sum_lanes(products[0] + products[1]) - run.mean_rest * grad());
   }
 
+  static constexpr float kSmallest = 0x1p-60F;
+  static constexpr float kLargest = 0x1p60F;
+
   static float largest(simd::I32x4 doubled) { return simd::largest_magnitude(simd::magnitude_of_doubled(doubled)); }
 
   /// Whether float32 does. The mean of the products may cancel, while an outlier multiplies its error; and nothing that counts
-  /// may overflow or vanish.
+  /// may overflow or vanish, also of what is added for the parameters.
   [[nodiscard]] bool do_for(const NarrowRun& run) const {
-    constexpr float kLargest = 0x1p60F;
-    const auto moderate = [](float value) { return value >= 1 / kLargest && value <= kLargest; };
+    const auto moderate = [](float value) { return value >= kSmallest && value <= kLargest; };
     const float deviation = largest(deviation_bits);
-    return moderate(run.rstd) && std::fabs(run.mean) <= kLargest && moderate(largest(grad_bits)) &&
-           std::isfinite(product(run)) && moderate(deviation) && deviation * run.rstd <= 6;
+    return moderate(run.rstd) && std::fabs(run.mean) <= kLargest && moderate(largest(weighted_bits)) &&
+           moderate(largest(grad_bits)) && std::isfinite(product(run)) && moderate(deviation) &&
+           deviation * run.rstd <= 6;
   }
 };
 
