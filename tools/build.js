@@ -173,6 +173,8 @@ async function shrink() {
       const { code } = await minify(await readFile(file, "utf8"), {
         module: true,
         compress: { passes: 3, hoist_funs: true },
+        // Node prints the whole line above an error that nobody catches.
+        format: { max_line_len: 500 },
       });
       await writeFile(file, code ?? "");
     }),

@@ -13,7 +13,7 @@ import { graph, pack, ROOT } from "./pack.js";
 
 /** Of what an entry has that `layernorm` lacks. */
 const BESIDE_BUDGET = 8 * 1024;
-const GZIP_BUDGET = 56 * 1024;
+const GZIP_BUDGET = 58 * 1024;
 
 const { tarball, files, project, installed } = pack();
 const manifest = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
