@@ -30,8 +30,8 @@ interface Done {
 
 /** The parameters of all layers. */
 interface Affine {
-  readonly weight?: Parameter | null;
-  readonly bias?: Parameter | null;
+  readonly weight?: Parameter | null | undefined;
+  readonly bias?: Parameter | null | undefined;
 }
 
 /** A layer: an operation with parameters of its own. */
@@ -88,6 +88,7 @@ export abstract class Layer {
     options: Record<string, unknown>,
     once: Record<string, unknown> = {},
   ): Like<X> {
+    this.#requireOwn({ weight, bias });
     const y = shared.call(OPS[op], inlined, x, { ...options, ...once, weight, bias });
     this.#done = { op, x, options };
     return y;
@@ -119,6 +120,7 @@ export abstract class Layer {
     if (this.#done === undefined) {
       throw wrongType(this.#name, "backward", "a forward call before each of its calls", "none");
     }
+    this.#requireOwn({ weight, bias });
     const { op, x, options } = this.#done;
     for (const parameter of this.parameters()) parameter.requireGrad();
     const gradients = gradientsOf(op, gradOutput, x, {
@@ -130,6 +132,15 @@ export abstract class Layer {
     if (weight) weight.accumulate(elementsOf(gradients.gradWeight));
     if (bias) bias.accumulate(elementsOf(gradients.gradBias));
     return gradients;
+  }
+
+  // JavaScript lets what is read-only in TypeScript be set.
+  #requireOwn(affine: Affine): void {
+    for (const [name, parameter] of Object.entries(affine)) {
+      if (parameter == null || this.#states!.includes(parameter)) continue;
+      const wanted = "the layer's own parameter, whose data can be written";
+      throw wrongType(this.#name, name, wanted, describe(parameter));
+    }
   }
 
   /** @internal */

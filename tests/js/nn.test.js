@@ -779,3 +779,37 @@ test("layernorm/nn takes the instance that layernorm/slim has made, and has init
   const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
   assert.equal(stdout + stderr, "1\n");
 });
+
+test("a parameter that was set in place of a layer's own is refused", () => {
+  for (const layer of [new LayerNorm(2), new RMSNorm(2), new GroupNorm(1, 2), new BatchNorm(2)]) {
+    const { name } = layer.constructor;
+    layer.forward([
+      [1, 2],
+      [3, 5],
+    ]);
+    Object.assign(layer, { weight: new Float32Array(2) });
+    const expected = {
+      name: "TypeError",
+      message: /"weight" expected the layer's own parameter, .* got Float32Array$/,
+    };
+    assert.throws(
+      () =>
+        layer.forward([
+          [1, 2],
+          [3, 5],
+        ]),
+      expected,
+      name,
+    );
+    assert.throws(
+      () =>
+        layer.backward([
+          [1, 2],
+          [3, 5],
+        ]),
+      expected,
+      name,
+    );
+    layer.dispose();
+  }
+});
