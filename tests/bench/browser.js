@@ -8,7 +8,7 @@
  */
 
 import { parseArgs } from "node:util";
-import puppeteer from "puppeteer-core";
+import { launchChromium } from "./chromium.js";
 import { CONTENDERS } from "./contenders/index.js";
 import { describeContenders, describeMachine, ensureBuilt, today } from "./machine.js";
 import { ensurePeers } from "./peers.js";
@@ -25,21 +25,7 @@ ensureBuilt(log);
 await ensurePeers(log);
 
 const server = await serve();
-const browser = await puppeteer.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  // The whole run is one call.
-  protocolTimeout: 0,
-  args: [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-  ],
-});
+const browser = await launchChromium(["--disable-gpu"]);
 try {
   const engine = (await browser.version()).replace(/^(Headless)?Chrome\//, "Chromium ");
   const machine = describeMachine(engine);

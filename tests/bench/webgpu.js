@@ -8,7 +8,7 @@
  */
 
 import { parseArgs } from "node:util";
-import puppeteer from "puppeteer-core";
+import { launchChromium } from "./chromium.js";
 import { figure } from "./format.js";
 import { describeMachine, ensureBuilt } from "./machine.js";
 import { ensurePeers, installedVersion } from "./peers.js";
@@ -29,22 +29,11 @@ ensureBuilt(log);
 await ensurePeers(log);
 
 const server = await serve();
-const browser = await puppeteer.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  protocolTimeout: 0,
-  args: [
-    "--headless",
-    "--no-sandbox",
-    "--enable-unsafe-webgpu",
-    "--enable-features=Vulkan",
-    ...(gpu ? [] : ["--use-webgpu-adapter=swiftshader"]),
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-  ],
-});
+const browser = await launchChromium([
+  "--enable-unsafe-webgpu",
+  "--enable-features=Vulkan",
+  ...(gpu ? [] : ["--use-webgpu-adapter=swiftshader"]),
+]);
 try {
   const engine = (await browser.version()).replace(/^(Headless)?Chrome\//, "Chromium ");
   const { cpu, cores } = describeMachine(engine);

@@ -16,23 +16,9 @@ import {
   makeCase,
   OPERATIONS,
   resultsOf,
+  SIZES,
 } from "./operation_cases.js";
 
-/** Lengths of runs and numbers of columns, in turn: around the vector width, the panels and the blocks of a sum. */
-const SIZES = [
-  [1, 1],
-  [2, 3],
-  [3, 4],
-  [5, 7],
-  [17, 5],
-  [64, 2],
-  [33, 9],
-  [97, 4],
-  [12, 65],
-  [130, 3],
-  [257, 6],
-  [4, 130],
-];
 /** Lengths that only every tenth case has. */
 const LONGER = [
   [1030, 3],

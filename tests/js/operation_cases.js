@@ -35,6 +35,22 @@ export const OPERATIONS = {
   addGroupNorm: { op: "addGroupNorm" },
 };
 
+/** Lengths of runs and numbers of columns, in turn: around the vector width, the panels and the blocks of a sum. */
+export const SIZES = [
+  [1, 1],
+  [2, 3],
+  [3, 4],
+  [5, 7],
+  [17, 5],
+  [64, 2],
+  [33, 9],
+  [97, 4],
+  [12, 65],
+  [130, 3],
+  [257, 6],
+  [4, 130],
+];
+
 /** @type {DType[]} */
 export const DTYPES = ["float32", "float64", "float16", "bfloat16"];
 

@@ -11,26 +11,13 @@ import {
   layoutsOf,
   makeCase,
   OPERATIONS,
+  SIZES as SHARED_SIZES,
 } from "../js/operation_cases.js";
 import { adapter, skip } from "./adapter.js";
 import { allowed, DTYPES, resultsOnGpu } from "./cases.js";
 
-/** Lengths of runs and numbers of columns, in turn: around vectors, what lanes and workgroups hold, and odd ones. */
-const SIZES = [
-  [1, 1],
-  [2, 3],
-  [3, 4],
-  [5, 7],
-  [17, 5],
-  [64, 2],
-  [33, 9],
-  [97, 4],
-  [12, 65],
-  [130, 3],
-  [257, 6],
-  [4, 130],
-  [256, 8],
-];
+/** Also what a workgroup holds. */
+const SIZES = [...SHARED_SIZES, [256, 8]];
 /** Lengths that only every eighth case has. */
 const LONGER = [
   [1030, 3],
