@@ -37,9 +37,10 @@ struct Team {
 
 Team team;
 
-// Bytes of x for each part, at least, and of a call that is split at all: in a loop it gains half.
+// Bytes of x for each part, at least, and of a call that is split at all: in a loop it gains half. The pieces in which typed
+// arrays come are smaller; beside their copies nothing is gained.
 constexpr uint64_t kPartBytes = 65536;
-constexpr uint64_t kSplitBytes = 131072;
+constexpr uint64_t kSplitBytes = 160 * 1024;
 // Waking the workers takes as long as a part or two. It is worth that for a call of so many bytes, and for smaller ones, of
 // which nobody knows whether they are far from each other or in a loop, once as many went by while workers slept.
 constexpr uint64_t kWakeBytes = 1 << 20;
@@ -112,8 +113,10 @@ uint64_t bytes_of(const Call& call) {
 size_t count_shares(const Call& call) {
   const uint64_t bytes = bytes_of(call);
   if (team.threads == 1 || bytes < kSplitBytes) return 1;
-  const uint64_t most = std::max<uint64_t>(bytes / kPartBytes / team.threads, 1) * team.threads;
-  return count_parts(call, static_cast<size_t>(most));
+  // As many for each thread.
+  const auto whole = [](uint64_t parts) { return parts < team.threads ? parts : parts - parts % team.threads; };
+  const uint64_t most = std::max<uint64_t>(whole(bytes / kPartBytes), 2);
+  return static_cast<size_t>(whole(count_parts(call, static_cast<size_t>(most))));
 }
 
 void run_shared(const Call& call, size_t parts) {

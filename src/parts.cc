@@ -32,6 +32,15 @@ struct Split {
   }
 };
 
+// Elements that lie together: fewer are many short rows, and threads that write to the same cache lines.
+constexpr uint64_t kShortestPiece = 256;
+
+uint64_t elements_from(const Call& call, size_t dim) {
+  uint64_t elements = 1;
+  for (; dim < call.rank; ++dim) elements *= call.dims[dim].size;
+  return elements;
+}
+
 bool wants_gradients(const Call& call) {
   return call.backward && std::ranges::any_of(call.gradients, [](const Call::Gradient& each) { return each.wanted; });
 }
@@ -45,10 +54,10 @@ void advance(T*& data, uint64_t elements, size_t element_size) {
 
 /// Makes `part` the n positions from `begin` on, which differ in the last dimension of the split alone.
 void narrow(const Call& call, const Split& split, uint64_t begin, uint64_t n, Call& part) {
-  uint64_t elements = 1;  // from one position to the next
+  // From one position to the next.
+  const uint64_t elements = elements_from(call, split.last + 1);
   uint64_t runs = 1;
   for (size_t d = split.last + 1; d < call.rank; ++d) {
-    elements *= call.dims[d].size;
     if (!call.dims[d].reduced) runs *= call.dims[d].size;
   }
   uint64_t rest = begin;
@@ -77,8 +86,14 @@ void narrow(const Call& call, const Split& split, uint64_t begin, uint64_t n, Ca
 
 size_t count_parts(const Call& call, size_t most) {
   if (call.transfer != nullptr || wants_gradients(call)) return 1;
-  const uint64_t positions = Split(call, most).positions;
-  return static_cast<size_t>(std::max<uint64_t>(1, std::min<uint64_t>(most, positions)));
+  const Split split(call, most);
+  uint64_t parts = std::min<uint64_t>(most, split.positions);
+  if (split.first > 0) {
+    // A part reads and writes a piece of each stretch that follows a dimension that is reduced.
+    const uint64_t stretch = elements_from(call, split.first);
+    parts = std::min(parts, stretch / kShortestPiece);
+  }
+  return static_cast<size_t>(std::max<uint64_t>(1, parts));
 }
 
 void run_part(const Call& call, size_t part, size_t parts) {
