@@ -131,7 +131,7 @@ function startWorker(start: Start): StartedWorker {
       );
 }
 
-const NODE_SCRIPT = `const { workerData, parentPort } = require("node:worker_threads");
+const NODE_SCRIPT = `const { workerData, parentPort } = process.getBuiltinModule("node:worker_threads");
 (${SCRIPT})(workerData, () => parentPort.postMessage(0));`;
 
 function startNodeWorker(worker: NodeWorker): StartedWorker {
@@ -148,14 +148,24 @@ const WEB_SCRIPT = `onmessage = ({ data }) => (${SCRIPT})(data, () => postMessag
 function startWebWorker(start: Start): StartedWorker {
   if (typeof Worker === "undefined") throw new Error("this engine starts no workers here");
   const url = URL.createObjectURL(new Blob([WEB_SCRIPT], { type: "text/javascript" }));
-  const worker = new Worker(url);
+  let worker: Worker;
+  try {
+    worker = new Worker(url);
+  } catch (error) {
+    throw refused(error as Error);
+  }
   const ready = new Promise((resolve, reject) => {
+    const refuse = (event: Event) => reject(refused(event as ErrorEvent));
     worker.onmessage = resolve;
-    const refuse = (event: Event) =>
-      reject(new Error((event as ErrorEvent).message || "a worker could not be started"));
     worker.onerror = refuse;
     worker.onmessageerror = refuse;
   });
   worker.postMessage(start);
   return { ready: ready.finally(() => URL.revokeObjectURL(url)), end: () => worker.terminate() };
+}
+
+// Engines do not say why; mostly it is a policy.
+function refused({ message }: { readonly message?: string }): Error {
+  const may = "a Content-Security-Policy must allow worker-src blob:";
+  return new Error(`a worker could not be started, ${may} (${message || "no details"})`);
 }
