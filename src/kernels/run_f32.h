@@ -220,8 +220,7 @@ struct NormalizerF32 {
 
     [[nodiscard]] simd::F32x4 operator()(simd::F32x4 x, simd::F32x4 w, simd::F32x4 b) const {
       if constexpr (kCentered) x = x - mean;
-      x = x * multiplier;
-      if constexpr (kCentered) x = x + correction;
+      x = kCentered ? simd::mul_add(x, multiplier, correction) : x * multiplier;
       return simd::mul_add(x, w, b);
     }
   };
