@@ -23,7 +23,7 @@ import {
 } from "./gpu/gpu_tensor.js";
 import { toFloat32, toHalves } from "./gpu/halves.js";
 import { flatOperand, readOperand, settle } from "./operands.js";
-import { stateOf } from "./tensor.js";
+import { requirePlain, stateOf } from "./tensor.js";
 import type {
   AddGroupNormOptions,
   AddLayerNormOptions,
@@ -132,9 +132,11 @@ export class WebGpuNorm {
   /**
    * Normalization on a device of its own, with the adapter's limits.
    *
+   * @throws {TypeError} (the promise rejects) for unknown options
    * @throws {Error} (the promise rejects) if there is no WebGPU, no adapter or no device
    */
   static async create(options: CreateOptions = {}): Promise<WebGpuNorm> {
+    checkCreateOptions(options);
     const adapter = options.adapter ?? (await requestAdapter(options));
     const limits: Record<string, number> = {};
     for (const name of ["maxStorageBufferBindingSize", "maxBufferSize"] as const) {
@@ -229,7 +231,7 @@ export class WebGpuNorm {
 
   /** Frees the caches, and the device if it is this object's own. Tensors that it made are lost with the device. */
   dispose(): void {
-    this.#device.lost ??= "it was disposed";
+    this.#device.lost ??= "this WebGpuNorm was disposed";
     this.#device.dispose();
     if (this.#owns) this.#device.gpu.destroy();
   }
@@ -308,6 +310,16 @@ export class WebGpuNorm {
   ): GpuSums<O, "mean" | "rstd"> {
     return callOnGpu(this.#device, GPU_OPS.addGroupNorm, x, options, residual);
   }
+}
+
+const CREATE_OPTIONS = ["gpu", "adapter", "powerPreference"];
+
+function checkCreateOptions(options: unknown): void {
+  const where = "WebGpuNorm.create";
+  requirePlain(where, "options", options);
+  const unknown = Object.keys(options).find((name) => !CREATE_OPTIONS.includes(name));
+  if (unknown === undefined) return;
+  throw wrongType(where, "options", `only ${CREATE_OPTIONS.join(", ")}`, describe(unknown));
 }
 
 // Devices that `create` requested, until their object takes them over.
