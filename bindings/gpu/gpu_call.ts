@@ -15,6 +15,8 @@ import {
   type GPUComputePassLike,
   USAGE,
 } from "./device_like.js";
+import { Emitter } from "./emitter.js";
+import { forward } from "./forward.js";
 import {
   type GpuDType,
   GpuOperand,
@@ -24,7 +26,7 @@ import {
   readGpuTensor,
 } from "./gpu_tensor.js";
 import { toFloat32 } from "./halves.js";
-import { Schedule } from "./schedule.js";
+
 import type { Memory, Operands } from "./uses.js";
 
 type Encoder = GPUCommandEncoderLike | GPUComputePassLike;
@@ -88,11 +90,11 @@ export function callOnGpu(
     const { at, upload } = made;
     try {
       if (d.x.size !== 0) {
-        const schedule = new Schedule(op.name, device.gpu.limits, device.subgroups, (name, bytes) =>
+        const emitter = new Emitter(op.name, device.gpu.limits, device.subgroups, (name, bytes) =>
           device.scratch(name, bytes),
         );
-        schedule.forward(d, at);
-        device.run(schedule.dispatches, encoder);
+        forward(emitter, d, at);
+        device.run(emitter.dispatches, encoder);
         // What was submitted still sees it; what the caller has yet to submit must find it there.
         if (encoder === undefined) upload?.destroy();
       }

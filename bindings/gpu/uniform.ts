@@ -70,6 +70,11 @@ export class Uniform {
     return this;
   }
 
+  add(name: keyof typeof FIELDS, value: number): this {
+    this.words[FIELDS[name]]! += value;
+    return this;
+  }
+
   setFloat(name: keyof typeof FLOATS, value: number, index = 0): this {
     this.#floats[FLOATS[name] + index] = value;
     return this;

@@ -244,6 +244,14 @@ export function absentStatistics(at: Operands): string[] {
   return (["mean", "rstd"] as const).filter((name) => at[name] === undefined);
 }
 
+export function affineUses(d: Descriptor, at: Operands): Use[] {
+  return AFFINE.flatMap((name, slot) => {
+    const value = d[name];
+    if (typeof value !== "object") return [];
+    return [parameterUse(name, at.parameters.get(name)!, value, slot)];
+  });
+}
+
 export function affineNumbers(d: Descriptor): Record<string, number> {
   const numbers: Record<string, number> = {};
   for (const [slot, name] of AFFINE.entries())
