@@ -81,7 +81,9 @@ export class WasmBackend {
   /** The address of fresh memory, or 0 when there is none. Views of memory that were handed out may be detached by it. */
   allocate(bytes: number): number {
     // Addresses have 32 bits; more would wrap around.
-    return bytes < 2 ** 32 ? this.#raw.allocate(bytes) >>> 0 : 0;
+    const address = bytes < 2 ** 32 ? this.#raw.allocate(bytes) >>> 0 : 0;
+    this.#look();
+    return address;
   }
 
   release(address: number): void {
@@ -162,6 +164,7 @@ export class WasmBackend {
   /** The handle of a descriptor in wasm memory of its own, all of whose operands are resident. */
   prepare(d: Descriptor): number {
     const call = new RawCall(this.#raw, d.op.name);
+    this.#look();
     call.describe(d);
     this.#placeParameters(call, d);
     this.#place(call, d);
@@ -347,6 +350,11 @@ export class WasmBackend {
 
   #write(role: Role, begin: number, n: number, address: number): void {
     this.#leave(this.#remote[role]!, begin, n, address);
+  }
+
+  /** Forgets the views of memory that has grown: those of shared memory keep their length. */
+  #look(): void {
+    if (this.#float32.buffer !== this.#raw.wasmMemory.buffer) this.#float32 = new Float32Array();
   }
 
   #heap(dtype: DType): Elements {

@@ -134,7 +134,10 @@ class Loops {
       Steps steps(runner, kept_, i);
       // Several runs that share their parameters are worth a job of their own, which converts these once.
       const bool stepwise = sharing < 4 && next < last;
-      if (stepwise) next = agreeing(runner, next, last);
+      if (stepwise) {
+        next = agreeing(runner, next, last);
+        runner.move_to(offsets);  // and to its bound, from that of a run that does not agree
+      }
       const auto rows = static_cast<size_t>(next - i);
       const Tiles::Tile tile = tiles_.get(offsets.x, 1, rows * n, 0);
       runner.rows(tile.x, tile.y, rows, mean_.at(i, rows), rstd_.at(i, rows), stepwise ? &steps : nullptr);

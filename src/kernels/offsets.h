@@ -2,6 +2,7 @@
 #ifndef LAYERNORM_KERNELS_OFFSETS_H_
 #define LAYERNORM_KERNELS_OFFSETS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -22,7 +23,7 @@ class Axes {
   /// Of the dimensions before `end`, those that are reduced, or those that are kept.
   Axes(const Call& call, size_t end, bool reduced) : call_(call) {
     uint64_t stride = 1;
-    for (size_t d = call.rank; d-- > 0; stride *= call.dims[d].size) {
+    for (size_t d = call.rank; d-- > 0; stride *= std::max(call.dims[d].size, call.dims[d].whole)) {
       if (d >= end || call.dims[d].reduced != reduced) continue;
       dims_[rank_] = static_cast<uint8_t>(d);
       strides_[rank_++] = stride;
