@@ -38,7 +38,13 @@ export class Emitter {
 
   /** Memory by name between the dispatches of one call. */
   scratch(name: string, count: number, dtype: StoredType): Memory {
-    return { buffer: this.#scratch(name, count * BYTES[dtype]), offset: 0, dtype };
+    const bytes = count * BYTES[dtype];
+    const { maxBufferSize: most } = this.#limits;
+    if (bytes > most) {
+      const expected = `what needs at most ${most} bytes in between (the device's maxBufferSize)`;
+      throw wrongValue(this.#where, "x", expected, `${bytes}`);
+    }
+    return { buffer: this.#scratch(name, bytes), offset: 0, dtype };
   }
 
   slabs(
