@@ -19,6 +19,12 @@ fn work_on(item: Item, number: u32) {
     }
   }
   let rest = (of_normalized - run.mean_gradient) - normalized * run.mean_product;
-  // In this order: rstd by itself may be too large or too small.
-  store_y(item.first, opaque(rest * run.rstd.high) * run.scale, item.there);
+  // Where x is far from 1, rstd by itself may be too large or too small; elsewhere what it is made of may be.
+  let is_moderate = (run.scale > vec4f(0x1p-64)) & (run.scale < vec4f(0x1p64));
+  let gradient = select(
+    opaque(rest * run.rstd.high) * run.scale,
+    rest * opaque(run.rstd.high * run.scale),
+    is_moderate,
+  );
+  store_y(item.first, gradient, item.there);
 }

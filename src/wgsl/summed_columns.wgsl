@@ -9,11 +9,6 @@ fn item_at(place: Place, index: u32) -> Item {
     x_quad(dims.x + place.x + along.x),
     grad_quad(dims.grad + place.x + along.x),
     dims.first_run + place.run + along.run + quad_indices * dims.dim[last].run,
-    Indices(
-      parameters.x + quad_indices * steps.x,
-      parameters.y + quad_indices * steps.y,
-      parameters.z + quad_indices * steps.z,
-      parameters.w + quad_indices * steps.w,
-    ),
+    indices_from(parameters, steps),
   );
 }
