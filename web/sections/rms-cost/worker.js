@@ -1,0 +1,20 @@
+// Times LayerNorm and RMSNorm in turn, in a worker: nothing holds up the page meanwhile.
+
+import { measureShape, SHAPES } from "./measure.js";
+
+/** @typedef {import("./measure.js").Cost} Cost */
+/** @typedef {{ cost: Cost } | { done: true } | { failed: string }} Answer */
+
+addEventListener("message", async () => {
+  try {
+    for (const shape of SHAPES) answer({ cost: await measureShape(shape) });
+    answer({ done: true });
+  } catch (error) {
+    answer({ failed: error instanceof Error ? error.message : String(error) });
+  }
+});
+
+/** @param {Answer} content */
+function answer(content) {
+  postMessage(content);
+}

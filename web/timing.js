@@ -1,0 +1,67 @@
+// Times of several contenders, measured in turn: a busy moment of the machine then meets all alike.
+
+/**
+ * @typedef {object} Contender
+ * @property {(calls: number) => void | Promise<unknown>} run that many calls, until they are done
+ */
+
+/** Browsers round the clock to 0.1 ms or 1 ms: a sample is of as many calls as take far longer. */
+const SAMPLE_MS = 10;
+const FEWEST_SAMPLES = 3;
+const MOST_SAMPLES = 31;
+
+/**
+ * @param {readonly Contender[]} contenders
+ * @param {{ budgetMs: number, sampleMs?: number }} options about how long a contender is sampled, in all and at least at once
+ * @returns {Promise<{ ms: number, samples: number }[]>} a call's time, the median, of each
+ */
+export async function timeInTurn(contenders, { budgetMs, sampleMs = SAMPLE_MS }) {
+  const counts = [];
+  for (const contender of contenders) {
+    const { calls, last } = await callsInSample(contender, sampleMs);
+    const samples = Math.round(budgetMs / last);
+    counts.push({
+      calls,
+      samples: Math.max(FEWEST_SAMPLES, Math.min(MOST_SAMPLES, samples)),
+    });
+  }
+  /** @type {number[][]} */
+  const times = contenders.map(() => []);
+  for (let round = 0; round < MOST_SAMPLES; round++) {
+    for (const [i, contender] of contenders.entries()) {
+      const { calls, samples } = counts[i];
+      if (round < samples) times[i].push((await clock(contender, calls)) / calls);
+    }
+  }
+  return times.map((each) => ({ ms: median(each), samples: each.length }));
+}
+
+/** @param {Contender} contender @param {number} sampleMs */
+async function callsInSample(contender, sampleMs) {
+  // Once to warm up: what a first call sets up is not what is measured.
+  await contender.run(1);
+  let calls = 1;
+  let last = await clock(contender, calls);
+  while (last < sampleMs) {
+    calls *= 2;
+    last = await clock(contender, calls);
+  }
+  return { calls, last };
+}
+
+/** @param {Contender} contender @param {number} calls */
+async function clock({ run }, calls) {
+  const start = performance.now();
+  await run(calls);
+  return performance.now() - start;
+}
+
+/** @param {readonly number[]} values */
+function median(values) {
+  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+}
+
+/** @param {number} times @param {() => void} call */
+export function repeat(times, call) {
+  for (let i = 0; i < times; i++) call();
+}
