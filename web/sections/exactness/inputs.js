@@ -3,69 +3,62 @@
 import { normals } from "../../seeded.js";
 import { roundToFloat16 } from "./float16.js";
 
+/** @typedef {"float32" | "float16"} DType */
+/** @typedef {{ dtype: DType, eps: number, x: Float32Array }} Row of values that the element type has */
+
 /**
- * @typedef {object} HardInput
- * @property {string} name also a string's key
- * @property {"float32" | "float16"} dtype
- * @property {number} eps
- * @property {Float32Array} x values that the element type has
+ * @typedef {object} Recipe
+ * @property {number} [count]
+ * @property {DType} [dtype]
+ * @property {number} [eps]
+ * @property {(value: number) => number} map of normal numbers
  */
 
 const FEATURES = 768;
-const LONG = 65_536;
 const SEED = 7;
 const EPS = 1e-5;
-/** BERT's, which does not drown what is small. */
-const SMALL_EPS = 1e-12;
 
-/** @type {Record<string, () => Omit<HardInput, "name">>} */
-const MAKE = {
-  inputUsual: () => ofNormals(FEATURES, EPS, (value) => value),
-  inputMean2: () => aroundMean(1e2),
-  inputMean4: () => aroundMean(1e4),
-  inputMean6: () => aroundMean(1e6),
-  inputLong: () => ofNormals(LONG, EPS, (value) => value + 10),
-  inputHuge: () => ofNormals(FEATURES, EPS, (value) => value * 1e38),
-  inputTiny: () => ofNormals(FEATURES, 0, (value) => value * 1e-38),
-  inputConstant: () => ofNormals(FEATURES, SMALL_EPS, () => 1000.1),
-  inputHalf: () => ({
-    dtype: "float16",
-    eps: EPS,
-    // Up to 60,000: a float16 holds 65,504, but neither their sum nor a square.
-    x: normals(FEATURES, SEED, (value) => roundToFloat16(value * 2e4)),
-  }),
+/** By a string's key. @type {Record<string, Recipe>} */
+const RECIPES = {
+  inputUsual: { map: (value) => value },
+  inputMean2: { map: (value) => value + 1e2 },
+  inputMean4: { map: (value) => value + 1e4 },
+  inputMean6: { map: (value) => value + 1e6 },
+  inputLong: { count: 65_536, map: (value) => value + 10 },
+  inputHuge: { map: (value) => value * 1e38 },
+  inputTiny: { eps: 0, map: (value) => value * 1e-38 },
+  // With BERT's eps, which does not drown what is small.
+  inputConstant: { eps: 1e-12, map: () => 1000.1 },
+  // Up to 60,000: a float16 holds 65,504, but neither their sum nor a square.
+  inputHalf: { dtype: "float16", map: (value) => roundToFloat16(value * 2e4) },
 };
 
-export const INPUTS = Object.keys(MAKE);
+export const INPUTS = Object.keys(RECIPES);
+
+/** What the package promises, in units of each type's eps. */
+export const BOUNDS = { float32: 3, float16: 1 };
 
 /** Means of the plotted series: three in each power of ten. */
 export const MEANS = Array.from({ length: 22 }, (_, i) => Number((10 ** (i / 3)).toPrecision(2)));
 
-/**
- * @param {string} name
- * @returns {HardInput}
- */
+/** @param {string} name @returns {number} the bound for an input's results */
+export function boundOf(name) {
+  return BOUNDS[RECIPES[name].dtype ?? "float32"];
+}
+
+/** @param {string} name @returns {Row} */
 export function hardInput(name) {
-  const make = Object.hasOwn(MAKE, name) ? MAKE[name] : undefined;
-  if (make === undefined) throw new RangeError(`No input "${name}"`);
-  return { name, ...make() };
+  const recipe = Object.hasOwn(RECIPES, name) ? RECIPES[name] : undefined;
+  if (recipe === undefined) throw new RangeError(`No input "${name}"`);
+  return rowOf(recipe);
 }
 
-/**
- * A row with deviation 1 about a mean.
- *
- * @param {number} mean
- */
+/** @param {number} mean @returns {Row} with deviation 1 about it */
 export function aroundMean(mean) {
-  return ofNormals(FEATURES, EPS, (value) => value + mean);
+  return rowOf({ map: (value) => value + mean });
 }
 
-/**
- * @param {number} count
- * @param {number} eps
- * @param {(value: number) => number} map
- * @returns {Omit<HardInput, "name">}
- */
-function ofNormals(count, eps, map) {
-  return { dtype: "float32", eps, x: normals(count, SEED, map) };
+/** @param {Recipe} recipe @returns {Row} */
+function rowOf({ count = FEATURES, dtype = "float32", eps = EPS, map }) {
+  return { dtype, eps, x: normals(count, SEED, map) };
 }

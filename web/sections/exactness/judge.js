@@ -1,13 +1,11 @@
 // How far results are from exact arithmetic, which the package's own tests use as well.
 
 import { layerNorm, tensor } from "layernorm";
-import { EPS, elementError, momentsOf, Normalizer, worstElement } from "../../../tests/js/exact.js";
+import { elementError, momentsOf, Normalizer, worstElement } from "../../../tests/js/exact.js";
 import { fromFloat16, roundToFloat16 } from "./float16.js";
 import { onePass, twoPass } from "./plain.js";
 
-/** @typedef {import("./inputs.js").HardInput} HardInput */
-/** @typedef {Omit<HardInput, "name">} Row */
-/** @typedef {(row: Row) => ArrayLike<number> | Promise<ArrayLike<number>>} Way */
+/** @typedef {import("./inputs.js").Row} Row */
 
 /**
  * @typedef {object} Judged
@@ -15,11 +13,6 @@ import { onePass, twoPass } from "./plain.js";
  * @property {number} got there
  * @property {number} expected there, exact and then rounded
  */
-
-/** One unit in each element type. */
-export const UNITS = EPS;
-/** What the package promises, in units. */
-export const BOUNDS = { float32: 3, float16: 1 };
 
 /** @type {Record<"onePass" | "twoPass" | "package", (row: Row) => ArrayLike<number>>} */
 export const WAYS = {

@@ -1,8 +1,9 @@
 // Times LayerNorm and RMSNorm in turn, in a worker: nothing holds up the page meanwhile.
 
-import { measureShape, SHAPES } from "./measure.js";
+import { measureShape } from "./measure.js";
+import { SHAPES } from "./shapes.js";
 
-/** @typedef {import("./measure.js").Cost} Cost */
+/** @typedef {import("./shapes.js").Cost} Cost */
 /** @typedef {{ cost: Cost } | { done: true } | { failed: string }} Answer */
 
 addEventListener("message", async () => {

@@ -1,5 +1,7 @@
 // Runs all kinds of ways at all sizes, one after the other, each kind in a worker of its own.
 
+import { ask, Stopped, startWorker } from "../../worker_calls.js";
+
 /** @typedef {import("./problem.js").Size} Size */
 /** @typedef {import("./worker.js").Kind} Kind */
 /** @typedef {import("./worker.js").Timed} Timed */
@@ -14,11 +16,7 @@
 /** @type {readonly Kind[]} */
 const KINDS = ["single", "threads", "gpu"];
 
-/** Resolved against the page: where a bundler puts this module does not matter. */
 const WORKER = "sections/speed/worker.js";
-
-/** Says that the visitor has ended a run. */
-class Stopped extends Error {}
 
 /**
  * @param {readonly Size[]} sizes
@@ -41,9 +39,9 @@ export async function runAll(sizes, { signal, threads, onStep, onResults }) {
   };
   try {
     for (const kind of KINDS) {
-      const worker = new Worker(new URL(WORKER, document.baseURI), { type: "module" });
+      const worker = startWorker(WORKER);
       workers.set(kind, worker);
-      const answer = await ask(worker, { kind, threads }, signal);
+      const answer = await answerOf(worker, { kind, threads }, signal);
       if ("ready" in answer) results.ready[kind] = answer.ready;
       else if ("absence" in answer) absent(kind, answer.absence);
     }
@@ -55,7 +53,7 @@ export async function runAll(sizes, { signal, threads, onStep, onResults }) {
       results.measured.push(measured);
       for (const [kind, worker] of [...workers]) {
         onStep({ kind, size, index: index++, of });
-        const answer = await ask(worker, { size }, signal);
+        const answer = await answerOf(worker, { size }, signal);
         if ("timed" in answer) {
           measured.ways.push(...answer.timed);
           measured.copyMs ??= answer.copyMs;
@@ -72,25 +70,27 @@ export async function runAll(sizes, { signal, threads, onStep, onResults }) {
 }
 
 /**
+ * A worker that fails leaves its kind out, and the others go on.
+ *
  * @param {Worker} worker
  * @param {Request} request
  * @param {AbortSignal} signal
  * @returns {Promise<Answer>}
  */
-function ask(worker, request, signal) {
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(new Stopped());
-    if (signal.aborted) return stop();
-    signal.addEventListener("abort", stop, { once: true });
-    const settle = (/** @type {() => void} */ how) => {
-      signal.removeEventListener("abort", stop);
-      worker.onmessage = null;
-      worker.onerror = null;
-      how();
-    };
-    worker.onmessage = ({ data }) => settle(() => resolve(data));
-    worker.onerror = ({ message }) =>
-      settle(() => resolve({ absence: { key: "waysFailed", message: message || WORKER } }));
-    worker.postMessage(request);
-  });
+async function answerOf(worker, request, signal) {
+  /** @type {Answer | undefined} */
+  let answer;
+  try {
+    await ask(worker, request, {
+      signal,
+      onAnswer(/** @type {Answer} */ given) {
+        answer = given;
+        return true;
+      },
+    });
+  } catch (error) {
+    if (error instanceof Stopped) throw error;
+    answer = { absence: { key: "runFailed", message: String(error) } };
+  }
+  return /** @type {Answer} */ (answer);
 }

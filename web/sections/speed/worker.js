@@ -37,7 +37,7 @@ addEventListener("message", async (/** @type {MessageEvent<Request>} */ { data }
     answer("size" in data ? await measure(data.size) : await prepare(data));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    answer({ absence: { key: "waysFailed", message } });
+    answer({ absence: { key: "runFailed", message } });
   }
 });
 
