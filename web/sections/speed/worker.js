@@ -56,8 +56,8 @@ async function prepare({ kind, threads: wanted }) {
   }
   const { threads, reasons } = await init({ threads: wanted });
   if (threads === 1) {
-    const message = reasons.join("; ");
-    return { absence: { key: "waysNoThreads", message } };
+    const key = wanted > 1 ? "waysNoThreads" : "waysOneCore";
+    return { absence: { key, message: reasons.join("; ") } };
   }
   waysOf = threadWays;
   return { ready: { threads, reasons } };
