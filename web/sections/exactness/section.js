@@ -50,7 +50,9 @@ export function mount(body) {
   const tensorflow = new RunControls(tensorflowControls, async (signal) => {
     tensorflow.say(() => t("exactTensorflowLoading"));
     const name = await judge("tensorflow", tensorflow, signal);
-    tensorflow.say(() => (name === undefined ? t("runStopped") : t("exactTensorflowDone", { name })));
+    tensorflow.say(() =>
+      name === undefined ? t("runStopped") : t("exactTensorflowDone", { name }),
+    );
   });
   void own.run();
 

@@ -100,8 +100,7 @@ function rowOf({ shape, withBias, layer, rms }) {
   const saved = [savedBy(withBias, rms), savedBy(layer, rms)];
   const values = [...[withBias, layer, rms].map(milliseconds), ...saved.map(percent)];
   const cells = values.map(
-    (text, i) =>
-      `<td data-label="${t(COLUMNS[i])}"><span class="number">${text}</span></td>`,
+    (text, i) => `<td data-label="${t(COLUMNS[i])}"><span class="number">${text}</span></td>`,
   );
   const shares = saved.map((share) => share.toFixed(4)).join(" ");
   return `<tr data-saved="${shares}"><th scope="row">${shapeText(shape)}</th>${cells.join("")}</tr>`;
@@ -147,7 +146,9 @@ function shapeText([rows, features]) {
 
 /** @param {number} ms */
 function milliseconds(ms) {
-  return ms < 0.1 ? t("rmsCostUs", { value: figure(1000 * ms) }) : t("rmsCostMs", { value: figure(ms) });
+  return ms < 0.1
+    ? t("rmsCostUs", { value: figure(1000 * ms) })
+    : t("rmsCostMs", { value: figure(ms) });
 }
 
 /** @param {number} share */

@@ -4,13 +4,7 @@ import { Chart } from "../../chart.js";
 import { figure, shownFigure } from "../../figures.js";
 import { t } from "../../i18n.js";
 import { numberHtml } from "../../views.js";
-import {
-  changeByNoise,
-  DEVIATIONS,
-  deviationAfter,
-  EPSES,
-  TABLE_DEVIATIONS,
-} from "./curves.js";
+import { changeByNoise, DEVIATIONS, deviationAfter, EPSES, TABLE_DEVIATIONS } from "./curves.js";
 import html from "./section.html";
 
 export { html };
@@ -57,7 +51,10 @@ function linesOf(epses) {
   return epses.map((eps, i) => {
     const [color, dash] = STYLES[i] ?? [];
     const style = color === undefined ? OWN_STYLE : { color, dash };
-    return { label: i < EPSES.length ? nameOf(eps) : t("smallOwn", { eps: nameOf(eps) }), ...style };
+    return {
+      label: i < EPSES.length ? nameOf(eps) : t("smallOwn", { eps: nameOf(eps) }),
+      ...style,
+    };
   });
 }
 
@@ -73,7 +70,13 @@ function drawDeviations(target, epses) {
     {
       label: t("smallLabel"),
       x: { label: t("smallX"), log: true, splits: powers(-8, 2, 2), format: figure },
-      y: { label: t("smallY"), log: true, range: [1e-6, 3], splits: powers(-6, 0, 2), format: figure },
+      y: {
+        label: t("smallY"),
+        log: true,
+        range: [1e-6, 3],
+        splits: powers(-6, 0, 2),
+        format: figure,
+      },
       lines: linesOf(epses),
     },
     [

@@ -90,7 +90,8 @@ export function largestDifference(got, expected) {
   for (let i = 0; i < expected.length; i++) {
     const difference = Math.abs(got[i] - expected[i]) / Math.max(1, Math.abs(expected[i]));
     // What is no number must not pass.
-    if (!(difference <= largest)) largest = difference;
+    if (Number.isNaN(difference)) return Number.POSITIVE_INFINITY;
+    largest = Math.max(largest, difference);
   }
   return largest;
 }

@@ -26,7 +26,10 @@ export function drawRates(target, { measured }) {
   const lines = LINES.filter(([name]) =>
     timed.some(({ ways }) => ways.some((way) => way.name === name)),
   );
-  const rates = (/** @type {(typeof timed)[number]} */ { size, ways }, /** @type {WayName} */ name) => {
+  const rates = (
+    /** @type {(typeof timed)[number]} */ { size, ways },
+    /** @type {WayName} */ name,
+  ) => {
     const way = ways.find((each) => each.name === name);
     return way === undefined ? null : rateOf(size, way.ms);
   };

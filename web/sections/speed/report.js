@@ -15,7 +15,8 @@ export function reportOf({ measured, ready, absences }) {
       eps: EPS,
       time: "milliseconds a call, median; ways of one kind in turn",
       rate: "GB/s, what is read and written",
-      difference: "the largest from a loop in double precision, relative to the larger of 1 and its result",
+      difference:
+        "the largest from a loop in double precision, relative to the larger of 1 and its result",
       copy: "TypedArray.set of as many values",
     },
     threads: ready.threads ?? absences.threads?.message,
