@@ -18,22 +18,22 @@ const FEATURES = 768;
 const SEED = 7;
 const EPS = 1e-5;
 
-/** By a string's key. @type {Record<string, Recipe>} */
-const RECIPES = {
-  inputUsual: { map: (value) => value },
-  inputMean2: { map: (value) => value + 1e2 },
-  inputMean4: { map: (value) => value + 1e4 },
-  inputMean6: { map: (value) => value + 1e6 },
-  inputLong: { count: 65_536, map: (value) => value + 10 },
-  inputHuge: { map: (value) => value * 1e38 },
-  inputTiny: { eps: 0, map: (value) => value * 1e-38 },
+/** By a string's key. @type {ReadonlyMap<string, Recipe>} */
+const RECIPES = new Map([
+  ["inputUsual", { map: (value) => value }],
+  ["inputMean2", { map: (value) => value + 1e2 }],
+  ["inputMean4", { map: (value) => value + 1e4 }],
+  ["inputMean6", { map: (value) => value + 1e6 }],
+  ["inputLong", { count: 65_536, map: (value) => value + 10 }],
+  ["inputHuge", { map: (value) => value * 1e38 }],
+  ["inputTiny", { eps: 0, map: (value) => value * 1e-38 }],
   // With BERT's eps, which does not drown what is small.
-  inputConstant: { eps: 1e-12, map: () => 1000.1 },
+  ["inputConstant", { eps: 1e-12, map: () => 1000.1 }],
   // Up to 60,000: a float16 holds 65,504, but neither their sum nor a square.
-  inputHalf: { dtype: "float16", map: (value) => roundToFloat16(value * 2e4) },
-};
+  ["inputHalf", { dtype: "float16", map: (value) => roundToFloat16(value * 2e4) }],
+]);
 
-export const INPUTS = Object.keys(RECIPES);
+export const INPUTS = [...RECIPES.keys()];
 
 /** What the package promises, in units of each type's eps. */
 export const BOUNDS = { float32: 3, float16: 1 };
@@ -43,14 +43,19 @@ export const MEANS = Array.from({ length: 22 }, (_, i) => Number((10 ** (i / 3))
 
 /** @param {string} name @returns {number} the bound for an input's results */
 export function boundOf(name) {
-  return BOUNDS[RECIPES[name].dtype ?? "float32"];
+  return BOUNDS[recipeOf(name).dtype ?? "float32"];
 }
 
 /** @param {string} name @returns {Row} */
 export function hardInput(name) {
-  const recipe = Object.hasOwn(RECIPES, name) ? RECIPES[name] : undefined;
+  return rowOf(recipeOf(name));
+}
+
+/** @param {string} name @returns {Recipe} */
+function recipeOf(name) {
+  const recipe = RECIPES.get(name);
   if (recipe === undefined) throw new RangeError(`No input "${name}"`);
-  return rowOf(recipe);
+  return recipe;
 }
 
 /** @param {number} mean @returns {Row} with deviation 1 about it */

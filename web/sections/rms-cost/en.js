@@ -19,7 +19,6 @@ export default {
   rmsCostClaimTo: "to 15%",
   rmsCostLabel: "What RMSNorm saves of LayerNorm’s time, by shape.",
   rmsCostY: "time saved",
-  rmsCostPercent: "{value}%",
   rmsCostMs: "{value} ms",
   rmsCostUs: "{value} µs",
   rmsCostConditions:

@@ -19,7 +19,6 @@ export default {
   rmsCostClaimTo: "до 15 %",
   rmsCostLabel: "Сколько времени LayerNorm сберегает RMSNorm, по формам.",
   rmsCostY: "сбережённое время",
-  rmsCostPercent: "{value} %",
   rmsCostMs: "{value} мс",
   rmsCostUs: "{value} мкс",
   rmsCostConditions:

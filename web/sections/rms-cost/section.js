@@ -2,7 +2,7 @@
 
 import { Chart } from "../../chart.js";
 import { figure } from "../../figures.js";
-import { t } from "../../i18n.js";
+import { currentLanguage, t } from "../../i18n.js";
 import { RunControls } from "../../run_controls.js";
 import { ask, Stopped, startWorker } from "../../worker_calls.js";
 import html from "./section.html";
@@ -121,7 +121,7 @@ function chartOf(target, costs) {
         splits: SHAPES.map((_, i) => i + 1),
         format: (value) => shapeText(SHAPES[value - 1] ?? SHAPES[0]),
       },
-      y: { label: t("rmsCostY"), format: (value) => t("rmsCostPercent", { value: figure(value) }) },
+      y: { label: t("rmsCostY"), format: (value) => percent(value / 100) },
       lines: [
         { label: t("rmsCostSavedWithBias"), color: "--v2", shape: "points" },
         { label: t("rmsCostSaved"), color: "--v1", shape: "points" },
@@ -153,5 +153,6 @@ function milliseconds(ms) {
 
 /** @param {number} share */
 function percent(share) {
-  return t("rmsCostPercent", { value: figure(Math.round(100 * share)) });
+  const value = figure(Math.round(100 * share));
+  return currentLanguage() === "ru" ? `${value}\u00a0%` : `${value}%`;
 }

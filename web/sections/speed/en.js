@@ -9,9 +9,9 @@ export default {
   speedRun: "Measure",
   speedPreparing: "Preparing…",
   speedRunning: "Measuring {rows} × {features}: {kind}…",
-  speedKind_single: "one thread",
-  speedKind_threads: "several threads",
-  speedKind_gpu: "WebGPU",
+  speedSingle: "one thread",
+  speedSeveral: "several threads",
+  speedGpu: "WebGPU",
   speedDone:
     "All results agree. At {rows} × {features}, “{way}” is the fastest here: {factor} times the plain loop.",
   speedDiffers: "The result of “{way}” differs more than it may. Please report it.",

@@ -9,9 +9,9 @@ export default {
   speedRun: "Измерить",
   speedPreparing: "Готовимся…",
   speedRunning: "Измеряем {rows} × {features}: {kind}…",
-  speedKind_single: "один поток",
-  speedKind_threads: "несколько потоков",
-  speedKind_gpu: "видеокарта (WebGPU)",
+  speedSingle: "один поток",
+  speedSeveral: "несколько потоков",
+  speedGpu: "видеокарта (WebGPU)",
   speedDone:
     "Все результаты сходятся. При {rows} × {features} быстрее всего здесь «{way}»: × {factor} к обычному циклу.",
   speedDiffers: "Результат «{way}» отличается больше, чем допустимо. Пожалуйста, сообщите об этом.",

@@ -15,6 +15,8 @@ export { html };
 /** @typedef {import("./run.js").Results} Results */
 
 const USUAL = { features: 768, largest: 8 };
+/** Strings' keys. */
+const KIND_NAMES = { single: "speedSingle", threads: "speedSeveral", gpu: "speedGpu" };
 
 /** @param {HTMLElement} body */
 export function mount(body) {
@@ -67,7 +69,7 @@ export function mount(body) {
         run.progress(index / of);
         run.say(() =>
           t("speedRunning", {
-            kind: t(`speedKind_${kind}`),
+            kind: t(KIND_NAMES[kind]),
             rows: String(size.rows),
             features: String(size.features),
           }),
