@@ -16,7 +16,8 @@ export function shownFigure(value, digits = 3) {
   const language = currentLanguage();
   const magnitude = Math.abs(value);
   const rounded = Number(value.toPrecision(digits));
-  if (!(magnitude >= LARGE || (magnitude > 0 && magnitude < SMALL))) return show(rounded, language);
+  const isPlain = magnitude < LARGE && (magnitude >= SMALL || magnitude === 0);
+  if (isPlain || !Number.isFinite(value)) return show(rounded, language);
   const [mantissa, exponent] = rounded.toExponential().split("e");
   return { ...show(Number(mantissa), language), exponent: Number(exponent) };
 }

@@ -5,17 +5,20 @@
  * @property {(calls: number) => void | Promise<unknown>} run that many calls, until they are done
  */
 
-/** Browsers round the clock to 0.1 ms or 1 ms: a sample is of as many calls as take far longer. */
-const SAMPLE_MS = 10;
+/** A sample is of as many calls as take so many of the clock's steps: browsers round it to 0.1 ms, or to 1 ms. */
+const STEPS = 20;
+/** However fine the clock is. */
+const SHORTEST_MS = 1;
 const FEWEST_SAMPLES = 3;
-const MOST_SAMPLES = 31;
+const MOST_SAMPLES = 101;
 
 /**
  * @param {readonly Contender[]} contenders
- * @param {{ budgetMs: number, sampleMs?: number }} options about how long a contender is sampled, in all and at least at once
+ * @param {{ budgetMs: number }} options about how long each is sampled
  * @returns {Promise<{ ms: number, samples: number }[]>} a call's time, the median, of each
  */
-export async function timeInTurn(contenders, { budgetMs, sampleMs = SAMPLE_MS }) {
+export async function timeInTurn(contenders, { budgetMs }) {
+  const sampleMs = Math.max(SHORTEST_MS, STEPS * clockStep());
   const counts = [];
   for (const contender of contenders) {
     const { calls, last } = await callsInSample(contender, sampleMs);
@@ -34,6 +37,18 @@ export async function timeInTurn(contenders, { budgetMs, sampleMs = SAMPLE_MS })
     }
   }
   return times.map((each) => ({ ms: median(each), samples: each.length }));
+}
+
+/** @returns {number} ms between two readings of the clock that differ */
+function clockStep() {
+  let least = Number.POSITIVE_INFINITY;
+  for (let tries = 0; tries < 3; tries++) {
+    const start = performance.now();
+    let now = start;
+    while (now === start) now = performance.now();
+    least = Math.min(least, now - start);
+  }
+  return least;
 }
 
 /** @param {Contender} contender @param {number} sampleMs */

@@ -43,16 +43,18 @@ export function mount(body, page) {
     render();
   });
   let width = 0;
-  new ResizeObserver(() => {
-    const now = pictureWidth(START.length);
-    if (now !== width) render();
+  new ResizeObserver(([{ contentRect }]) => {
+    const now = pictureWidth(START.length, contentRect.width);
+    if (now !== width) {
+      width = now;
+      render();
+    }
   }).observe(find("#adaptive-items"));
 
   function render() {
     const { vectors, eps } = page.settings;
     const items =
       kind === "condition" ? byCondition(vectors, conditions, eps) : byStyle(vectors, style, eps);
-    width = pictureWidth(items.length);
     for (const part of /** @type {NodeListOf<HTMLElement>} */ (
       body.querySelectorAll("[data-kind]")
     )) {

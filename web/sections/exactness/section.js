@@ -166,16 +166,17 @@ function cell(way, input, judged) {
   const value = Number.isFinite(error)
     ? numberHtml(shownFigure(error))
     : t(Number.isNaN(got) ? "exactNaN" : "exactInfinite");
-  const detail = isWrong
-    ? ` <small>${t("exactGot", { got: plain(got), expected: plain(expected) })}</small>`
-    : "";
+  const detail = isWrong ? ` <small>${t("exactGot", apart(got, expected))}</small>` : "";
   return `<td data-label="${label}" data-way="${way}" data-error="${error}"><span class="number${isWrong ? " wrong" : ""}">${value}</span>${detail}</td>`;
 }
 
-/** @param {number} value */
-function plain(value) {
-  if (Number.isNaN(value)) return "NaN";
-  return `<span class="number">${numberHtml(shownFigure(value, 4))}</span>`;
+/** The two numbers with as many digits as tell them apart. @param {number} got @param {number} expected */
+function apart(got, expected) {
+  let digits = 4;
+  while (digits < 9 && figure(got, digits) === figure(expected, digits)) digits++;
+  const plain = (/** @type {number} */ value) =>
+    Number.isNaN(value) ? "NaN" : numberHtml(shownFigure(value, digits));
+  return { got: plain(got), expected: plain(expected) };
 }
 
 /** @param {HTMLElement} body @param {string} selector */

@@ -1,9 +1,9 @@
 // RMSNorm's cost beside LayerNorm's, measured here and now, against the document's claim.
 
-import { Chart } from "../../chart.js";
 import { figure } from "../../figures.js";
 import { currentLanguage, t } from "../../i18n.js";
 import { RunControls } from "../../run_controls.js";
+import { drawShares, shareBar } from "../../share_bars.js";
 import { ask, Stopped, startWorker } from "../../worker_calls.js";
 import html from "./section.html";
 import { CLAIM, SHAPES, savedBy } from "./shapes.js";
@@ -14,6 +14,8 @@ export { html };
 /** @typedef {import("./worker.js").Answer} Answer */
 
 const WORKER = "sections/rms-cost/worker.js";
+/** What the longest bar stands for. The style sheet shades the claim on it. */
+const SCALE = 0.5;
 const COLUMNS = [
   "rmsCostWithBias",
   "rmsCostLayer",
@@ -28,8 +30,6 @@ export function mount(body) {
     /** @type {HTMLElement} */ (body.querySelector(selector));
   /** @type {Cost[]} */
   let costs = [];
-  /** @type {Chart | undefined} */
-  let chart;
   const run = new RunControls(find("#rms-cost-controls"), measure);
 
   /** @param {AbortSignal} signal */
@@ -70,8 +70,7 @@ export function mount(body) {
     const table = /** @type {HTMLTableElement} */ (find("#rms-cost-table"));
     table.tBodies[0].innerHTML = costs.map(rowOf).join("");
     table.hidden = false;
-    chart?.destroy();
-    chart = chartOf(find("#rms-cost-chart"), costs);
+    drawShares(table);
   }
 
   return {
@@ -98,45 +97,15 @@ function verdict(costs) {
 /** @param {Cost} cost */
 function rowOf({ shape, withBias, layer, rms }) {
   const saved = [savedBy(withBias, rms), savedBy(layer, rms)];
-  const values = [...[withBias, layer, rms].map(milliseconds), ...saved.map(percent)];
-  const cells = values.map(
-    (text, i) => `<td data-label="${t(COLUMNS[i])}"><span class="number">${text}</span></td>`,
-  );
+  const values = [
+    ...[withBias, layer, rms].map((ms) => `<span class="number">${milliseconds(ms)}</span>`),
+    ...saved.map(
+      (share) => `<span class="number">${percent(share)}</span>${shareBar(share / SCALE, "claim")}`,
+    ),
+  ];
+  const cells = values.map((value, i) => `<td data-label="${t(COLUMNS[i])}">${value}</td>`);
   const shares = saved.map((share) => share.toFixed(4)).join(" ");
   return `<tr data-saved="${shares}"><th scope="row">${shapeText(shape)}</th>${cells.join("")}</tr>`;
-}
-
-/** @param {HTMLElement} target @param {readonly Cost[]} costs */
-function chartOf(target, costs) {
-  const at = costs.map((_, i) => i + 1);
-  const shares = (/** @type {(cost: Cost) => number} */ of) =>
-    costs.map((cost) => 100 * savedBy(of(cost), cost.rms));
-  return new Chart(
-    target,
-    {
-      label: t("rmsCostLabel"),
-      x: {
-        label: t("rmsCostShape"),
-        range: [0.5, SHAPES.length + 0.5],
-        splits: SHAPES.map((_, i) => i + 1),
-        format: (value) => shapeText(SHAPES[value - 1] ?? SHAPES[0]),
-      },
-      y: { label: t("rmsCostY"), format: (value) => percent(value / 100) },
-      lines: [
-        { label: t("rmsCostSavedWithBias"), color: "--v2", shape: "points" },
-        { label: t("rmsCostSaved"), color: "--v1", shape: "points" },
-        { label: t("rmsCostClaimFrom"), color: "--edge", dash: [4, 4], width: 1 },
-        { label: t("rmsCostClaimTo"), color: "--edge", dash: [1, 4], width: 1 },
-      ],
-    },
-    [
-      at,
-      shares(({ withBias }) => withBias),
-      shares(({ layer }) => layer),
-      at.map(() => 100 * CLAIM.from),
-      at.map(() => 100 * CLAIM.to),
-    ],
-  );
 }
 
 /** @param {import("./shapes.js").Shape} shape */

@@ -3,7 +3,7 @@
 /** @type {Record<string, string>} */
 export default {
   speedText:
-    "The same LayerNorm as a plain JavaScript loop, through this package’s WebAssembly on one thread and on several, and on the graphics card through WebGPU, from a few kilobytes up. A norm reads its input and writes as much, and does little else: how fast it can be is a matter of memory. So the dotted line shows what a mere copy of the same bytes takes; on one thread there is not much to win above it.",
+    "The same LayerNorm as a plain JavaScript loop, through this package’s WebAssembly on one thread and on several, and on the graphics card through WebGPU, from a few kilobytes up. A norm reads its input and writes as much, and does little else: how fast it can be is a matter of memory. So the dotted line shows a mere copy of the same bytes: the ceiling for anything on one thread.",
   speedFeatures: "Features",
   speedLargest: "Up to, in MiB",
   speedRun: "Measure",
@@ -48,5 +48,5 @@ export default {
   speedNotCopied: "The browser did not let the page copy. The text is selected: copy it yourself.",
   speedJson: "The results as JSON",
   speedConditions:
-    "The loop sums in double precision; the other results are compared with its own before anything is timed. Everything runs in workers of its own. Times are medians of calls repeated for 10 ms or longer, and ways on one thread are measured in turn. A phone that gets warm, a battery and other pages all leave their mark.",
+    "The loop sums in double precision; the other results are compared with its own before anything is timed. Everything runs in workers of its own. Times are medians of many samples, each long beside the browser’s clock, and ways on one thread are measured in turn. A phone that gets warm, a battery and other pages all leave their mark.",
 };

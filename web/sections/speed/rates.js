@@ -17,6 +17,9 @@ const LINES = [
   ["wayGpuCopied", "--v3", [7, 3]],
 ];
 
+/** Beside the first and the last point. */
+const MARGIN = 1.2;
+
 /**
  * @param {HTMLElement} target
  * @param {import("./run.js").Results} results
@@ -33,11 +36,17 @@ export function drawRates(target, { measured }) {
     const way = ways.find((each) => each.name === name);
     return way === undefined ? null : rateOf(size, way.ms);
   };
+  const megabytes = timed.map(({ size }) => bytesOf(size) / 1e6);
   return new Chart(
     target,
     {
       label: t("speedLabel"),
-      x: { label: t("speedX"), log: true, format: (value) => figure(value, 2) },
+      x: {
+        label: t("speedX"),
+        log: true,
+        range: [megabytes[0] / MARGIN, (megabytes.at(-1) ?? 1) * MARGIN],
+        format: (value) => figure(value, 2),
+      },
       y: { label: t("speedY"), log: true, format: (value) => figure(value, 3) },
       lines: [
         ...lines.map(([name, color, dash]) => ({ label: t(name), color, dash })),
@@ -45,7 +54,7 @@ export function drawRates(target, { measured }) {
       ],
     },
     [
-      timed.map(({ size }) => bytesOf(size) / 1e6),
+      megabytes,
       ...lines.map(([name]) => timed.map((each) => rates(each, name))),
       timed.map(({ size, copyMs }) => (copyMs === undefined ? null : rateOf(size, copyMs))),
     ],

@@ -3,6 +3,7 @@
 import { figure } from "../../figures.js";
 import { t } from "../../i18n.js";
 import { RunControls } from "../../run_controls.js";
+import { drawShares } from "../../share_bars.js";
 import { FEATURES, LARGEST, sizesOf } from "./problem.js";
 import { drawRates } from "./rates.js";
 import { reportOf } from "./report.js";
@@ -106,10 +107,7 @@ export function mount(body) {
     const { caption, rows } = tableRows(measured);
     /** @type {HTMLElement} */ (table.caption).textContent = caption;
     table.tBodies[0].innerHTML = rows;
-    // The page's Content-Security-Policy lets a script say this, but no attribute.
-    for (const bar of /** @type {NodeListOf<HTMLElement>} */ (table.querySelectorAll(".bar-of"))) {
-      bar.style.setProperty("--share", bar.dataset.share ?? "0");
-    }
+    drawShares(table);
   }
 
   async function copy() {

@@ -2,6 +2,7 @@
 
 import { figure } from "../../figures.js";
 import { t } from "../../i18n.js";
+import { shareBar } from "../../share_bars.js";
 import { bytesOf, rateOf } from "./problem.js";
 
 /** @typedef {import("./run.js").Results} Results */
@@ -46,8 +47,7 @@ function row(name, cells) {
 
 /** @param {number} rate @param {number} fastest */
 function rateCell(rate, fastest) {
-  const share = (rate / fastest).toFixed(3);
-  return `<td data-label="${t("speedRate")}"><span class="number">${figure(rate)}</span><span class="bar-of" data-share="${share}"></span></td>`;
+  return `<td data-label="${t("speedRate")}"><span class="number">${figure(rate)}</span>${shareBar(rate / fastest)}</td>`;
 }
 
 /** @param {string} label @param {string} text */
