@@ -1,6 +1,6 @@
 // Builds the demo page into dist/web: static files that any server serves, from any path, without a network.
 
-import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -8,7 +8,6 @@ import subsetFont from "subset-font";
 import temml from "temml";
 import { FORMULAS, PIECES } from "../web/formulas.js";
 import en from "../web/strings/en.js";
-import ru from "../web/strings/ru.js";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const WEB = join(ROOT, "web");
@@ -66,7 +65,7 @@ async function bundle(output) {
     define: { PACKAGE_VERSION: JSON.stringify(version) },
     legalComments: "none",
     logLevel: "warning",
-    plugins: [typesetPieces],
+    plugins: [typesetPieces, fillSections],
   });
 }
 
@@ -84,6 +83,21 @@ const typesetPieces = {
         Object.fromEntries(Object.entries(PIECES).map(([name, latex]) => [name, cut(latex)])),
       ),
       loader: "json",
+    }));
+  },
+};
+
+/**
+ * A section's HTML, with its formulas, as a string. The page puts the words in.
+ *
+ * @type {import("esbuild").Plugin}
+ */
+const fillSections = {
+  name: "fill-sections",
+  setup({ onLoad }) {
+    onLoad({ filter: /\.html$/ }, async ({ path }) => ({
+      contents: fillFormulas(await readFile(path, "utf8")).replace(/\n\s*/g, "\n"),
+      loader: "text",
     }));
   },
 };
@@ -111,10 +125,19 @@ function typeset(latex, displayMode) {
  * @param {string} template
  */
 function fillPage(template) {
-  const page = template
-    .replace(/(<li data-erratum="(\w+)">)/g, (_, tag, name) => tag + erratum(name))
-    .replace(/data-formula="(\w+)">/g, (tag, name) => tag + typeset(lookUp(FORMULAS, name), true));
-  return fillStrings(page);
+  const page = template.replace(
+    /(<li data-erratum="(\w+)">)/g,
+    (_, tag, name) => tag + erratum(name),
+  );
+  return fillStrings(fillFormulas(page));
+}
+
+/** @param {string} html */
+function fillFormulas(html) {
+  return html.replace(
+    /data-formula="(\w+)">/g,
+    (tag, name) => tag + typeset(lookUp(FORMULAS, name), true),
+  );
 }
 
 /** @param {string} name */
@@ -149,12 +172,19 @@ function lookUp(table, name) {
   return found;
 }
 
+/** @returns {Promise<string[]>} all files of the page that hold words */
+async function readWords() {
+  const names = await readdir(WEB, { recursive: true });
+  const wanted = names.filter((name) => /(^|\/)(en|ru)\.js$|section\.html$/.test(name));
+  return Promise.all(wanted.map((name) => readFile(join(WEB, name), "utf8")));
+}
+
 /**
  * @param {string} html
  * @param {string} folder
  */
 async function writeFonts(html, folder) {
-  const text = [html, ...Object.values(en), ...Object.values(ru), ASCII, "−·×∞«»“”’"].join("");
+  const text = [html, ...(await readWords()), ASCII, "−·×∞«»“”’"].join("");
   const formulas = [
     ...Object.values(FORMULAS),
     ...Object.values(PIECES).map((latex) => latex.replace(/@\w+@/g, "0")),

@@ -5,3 +5,9 @@ declare module "layernorm:pieces" {
   const pieces: Record<keyof typeof import("./formulas.js").PIECES, string[]>;
   export default pieces;
 }
+
+/** A section's, with its formulas typeset. */
+declare module "*.html" {
+  const html: string;
+  export default html;
+}

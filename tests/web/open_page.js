@@ -67,6 +67,23 @@ export async function open(
 }
 
 /**
+ * Scrolls to a section that is loaded when it is reached, until it is there.
+ *
+ * @param {Tab} tab
+ * @param {string} id
+ */
+export async function reach(tab, id) {
+  await tab.evaluate((name) => document.getElementById(name)?.scrollIntoView(), id);
+  await tab.waitForSelector(`#${id}[data-there]`, { timeout: 20_000 });
+}
+
+/** Reaches every section. @param {Tab} tab */
+export async function reachAll(tab) {
+  const ids = await tab.$$eval("section[data-later]", (found) => found.map(({ id }) => id));
+  for (const id of ids) await reach(tab, id);
+}
+
+/**
  * @param {Tab} tab
  * @param {"en" | "ru"} language
  */

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { ENGINES, launch } from "../browser/browsers.js";
-import { changeLanguage, open, servePage, textOf } from "./open_page.js";
+import { changeLanguage, open, reach, servePage, textOf } from "./open_page.js";
 
 const IN_WASM = ["wayPlain", "wayTyped", "wayPlan"];
 const ON_GPU = ["wayGpu", "wayGpuCopied"];
@@ -73,6 +73,7 @@ for (const { engine, name, options, ways, note: expectedNote } of KINDS) {
 
     test("shows times of all ways, which agree, and who takes part", async () => {
       const { tab, requests } = await open(browser, page.url, { width: 360 });
+      await reach(tab, "ways");
       const before = requests.length;
       assert.equal(await textOf(tab, "#ways-table"), "");
       const { rows, status, note } = await run(tab);

@@ -12,6 +12,11 @@ export default {
   themeLight: "Light",
   themeDark: "Dark",
 
+  contents: "Contents",
+  sectionFailed: "This part of the page could not be loaded.",
+  sectionAgain: "Reload the page",
+  chartNumbers: "The numbers",
+
   heading: "Layer normalization, step by step",
   lede: "Inside a neural network, vectors of numbers pass from layer to layer, and their size drifts as they go. Layer normalization takes each vector by itself, moves its mean to 0 and its spread to 1, and then applies a scale and a shift that the network learns.",
   invitation:
@@ -165,29 +170,6 @@ export default {
   waysTitle: "One tensor, three ways",
   waysText:
     "The same LayerNorm as a plain JavaScript loop, through this package’s WebAssembly, and on the graphics card through WebGPU. The loop sums in double precision; the other results are compared with its own before anything is timed.",
-  waysSize: "Size",
-  waysRun: "Run",
-  waysRunning: "Running: {way}…",
-  wayPlain: "Plain JavaScript",
-  wayTyped: "WebAssembly, ordinary arrays",
-  wayPlan: "WebAssembly, data already there",
-  wayGpu: "WebGPU, data already there",
-  wayGpuCopied: "WebGPU, sent there and read back",
-  waysColumnWay: "Way",
-  waysColumnRate: "GB/s",
-  waysColumnTime: "Time",
-  waysColumnDifference: "Largest difference",
-  waysMs: "{ms} ms",
-  waysCaption:
-    "{rows} × {features} float32: {size} MB read and as much written. Medians on this machine, differences relative to the larger of 1 and the result.",
-  waysDone: "All results agree. Fastest here is “{way}”: {factor} times the plain loop.",
-  waysDiffers: "The result of “{way}” differs more than it may. Please report it.",
-  waysAdapter: "WebGPU runs on: {name}.",
-  waysSoftware: "That is no graphics card but a program on the processor, so it is slow.",
-  waysNoWebGpu: "This browser has no WebGPU, so the graphics card takes no part.",
-  waysNoAdapter:
-    "This browser has WebGPU but found no graphics card that it may use, so none takes part.",
-  waysFailed: "It failed: {message}",
 
   errataTitle: "Where the documents are wrong",
   errataText:

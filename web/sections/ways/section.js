@@ -1,7 +1,9 @@
 // The panel that runs one tensor in several ways: its button, its table and its words.
 
-import { currentLanguage, t } from "./i18n.js";
-import { show, toText } from "./numbers.js";
+import { currentLanguage, t } from "../../i18n.js";
+import { show, toText } from "../../numbers.js";
+
+export { default as html } from "./section.html";
 
 /** @typedef {Awaited<ReturnType<typeof import("./ways.js").compareWays>>} Compared */
 
@@ -15,12 +17,14 @@ let running = false;
 /** @type {unknown} */
 let failure;
 
-export function setUpWays() {
+/** @type {import("../../sections.js").SectionModule["mount"]} */
+export function mount() {
   element("ways-run").addEventListener("click", () => void run());
+  return { render };
 }
 
 /** In the page's language. */
-export function showWays() {
+function render() {
   if (failure !== undefined) {
     say(t("waysFailed", { message: failure instanceof Error ? failure.message : String(failure) }));
   } else if (compared !== undefined) {
@@ -50,7 +54,7 @@ async function run() {
   }
   running = false;
   button.removeAttribute("aria-disabled");
-  showWays();
+  render();
 }
 
 /** @param {string} text */
