@@ -13,6 +13,10 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const WEB = join(ROOT, "web");
 const OUTPUT = join(ROOT, "dist", "web");
 
+const ENTRIES = ["main.js", "early.js", "styles.css", "icon.svg"];
+/** Each by the address that the page starts it from. */
+const WORKERS = ["exactness", "rms-cost", "speed"].map((id) => `sections/${id}/worker.js`);
+
 /** Digits, signs and letters of formulas, beside what stands in the formulas themselves. */
 const MATH_CHARACTERS = "0123456789.,;+−-=≈⋅()[]√∞";
 const ASCII = String.fromCharCode(...Array.from({ length: 95 }, (_, i) => 32 + i));
@@ -51,7 +55,10 @@ export async function buildWeb({ log = console.log, output = OUTPUT } = {}) {
 async function bundle(output) {
   const { version } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8"));
   await build({
-    entryPoints: ["main.js", "early.js", "styles.css", "icon.svg"].map((name) => join(WEB, name)),
+    entryPoints: [...ENTRIES, ...WORKERS].map((name) => join(WEB, name)),
+    outbase: WEB,
+    // TensorFlow.js, whose types would stand in the way of the package's own if it were among the root's packages.
+    nodePaths: [join(ROOT, "tools", "page", "node_modules")],
     outdir: output,
     bundle: true,
     // What is loaded only when it is asked for stands in files of its own.

@@ -184,7 +184,9 @@ export async function setup({ groups = ["build", "test", "browsers"], log = cons
   const found = findEmscripten({ log });
   await ensurePackages({ groups, hasEmscripten: found !== undefined, log });
   const emscripten = found ?? (await installEmscripten({ log }));
-  await ensureNodeModules(fileURLToPath(new URL("..", import.meta.url)), log);
+  for (const folder of ["..", "page"]) {
+    await ensureNodeModules(fileURLToPath(new URL(folder, import.meta.url)), log);
+  }
   return emscripten;
 }
 
@@ -369,7 +371,8 @@ async function ensureNodeModules(root, log) {
     .digest("hex");
   const isInstalled = existsSync(join(modules, ".package-lock.json")) && existsSync(stamp);
   if (isInstalled && readFileSync(stamp, "utf8") === lock) return;
-  log("Installing the npm packages of package-lock.json");
+  const { name } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  log(`Installing the npm packages of ${name}`);
   await run("npm", ["ci", "--no-audit", "--no-fund", "--no-update-notifier"], {
     cwd: root,
     onLine: (line) => log(`  ${line}`),

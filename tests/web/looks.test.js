@@ -184,7 +184,7 @@ for (const engine of ENGINES) {
         assert.ok(focus.outline >= 2, `${focus.name} has focus and no outline`);
       }
       for (const id of [
-        ...["x1", "x2", "x3", "weight", "bias", "eps", "eps-slider", "ways-run", "measure"],
+        ...["x1", "x2", "x3", "weight", "bias", "eps", "eps-slider", "speed-copy"],
         ...["norm", "items", "perPosition", "other-numbers", "1,1,1", "condition"],
       ]) {
         assert.ok(seen.has(id), `${id} is not reached: ${[...seen].join(", ")}`);

@@ -40,7 +40,7 @@ export function byCondition(vectors, conditions, eps) {
 export function byStyle(vectors, style, eps) {
   const { mean, deviation } = moments(vectors[style]);
   // The norm multiplies by 1 + scale.
-  const parameters = ({ length }) => ({
+  const parameters = (/** @type {readonly number[]} */ { length }) => ({
     scale: Array(length).fill(deviation - 1),
     shift: Array(length).fill(mean),
   });
@@ -65,7 +65,7 @@ function adapted(vectors, parameters, eps) {
     const x = batch((k) => vectors[k]);
     const scale = batch((k) => parameters[k].scale);
     const shift = batch((k) => parameters[k].shift);
-    const rows = ({ data }) =>
+    const rows = (/** @type {{ data: Float64Array }} */ { data }) =>
       items.map((_, row) => [...data.slice(row * dims[1], (row + 1) * dims[1])]);
     const normalized = rows(layerNorm(x, { eps }));
     const output = rows(layerNorm(x, { scale, shift, eps }));

@@ -18,8 +18,8 @@ const FEATURES = 768;
 const SEED = 7;
 const EPS = 1e-5;
 
-/** By a string's key. @type {ReadonlyMap<string, Recipe>} */
-const RECIPES = new Map([
+/** By a string's key. @type {[name: string, recipe: Recipe][]} */
+const LIST = [
   ["inputUsual", { map: (value) => value }],
   ["inputMean2", { map: (value) => value + 1e2 }],
   ["inputMean4", { map: (value) => value + 1e4 }],
@@ -31,7 +31,8 @@ const RECIPES = new Map([
   ["inputConstant", { eps: 1e-12, map: () => 1000.1 }],
   // Up to 60,000: a float16 holds 65,504, but neither their sum nor a square.
   ["inputHalf", { dtype: "float16", map: (value) => roundToFloat16(value * 2e4) }],
-]);
+];
+const RECIPES = new Map(LIST);
 
 export const INPUTS = [...RECIPES.keys()];
 

@@ -2,7 +2,7 @@
 
 import { Chart } from "../../chart.js";
 import { figure, shownFigure } from "../../figures.js";
-import { currentLanguage, t } from "../../i18n.js";
+import { t } from "../../i18n.js";
 import { RunControls } from "../../run_controls.js";
 import { numberHtml } from "../../views.js";
 import { ask, Stopped, startWorker } from "../../worker_calls.js";

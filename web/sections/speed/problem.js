@@ -23,6 +23,7 @@ const FACTOR = 4;
  * @returns {Size[]} of whole rows, the smallest tensor first
  */
 export function sizesOf(features, largest) {
+  /** @type {Size[]} */
   const sizes = [];
   for (let bytes = SMALLEST_BYTES; bytes <= largest * KB * KB; bytes *= FACTOR) {
     const rows = Math.max(1, Math.round(bytes / (BYTES * features)));

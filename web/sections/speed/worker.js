@@ -86,6 +86,7 @@ async function measure(size) {
   const { ways, dispose } = waysOf(problem);
   try {
     // Whether the results are right comes before how fast they are.
+    /** @type {number[]} */
     const differences = [];
     for (const way of ways) {
       await way.run(1);
