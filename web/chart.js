@@ -127,7 +127,10 @@ export class Chart {
       ticks: { stroke: faint, width: 1, size: 5 },
       values: (/** @type {uPlot} */ _, /** @type {(number | null)[]} */ found) =>
         found.map((value) => (value === null ? null : formatOf(options)(value))),
-      ...(splits === undefined ? {} : { splits }),
+      // uPlot leaves out some of those on a logarithmic axis, as if there were one at each power of ten.
+      ...(splits === undefined
+        ? {}
+        : { splits, filter: (/** @type {uPlot} */ _, /** @type {number[]} */ found) => found }),
     });
     return {
       width: this.#plot.clientWidth || 300,

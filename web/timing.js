@@ -8,17 +8,17 @@
 /** A sample is of as many calls as take so many of the clock's steps: browsers round it to 0.1 ms, or to 1 ms. */
 const STEPS = 20;
 /** However fine the clock is. */
-const SHORTEST_MS = 1;
+const LEAST_MS = 1;
 const FEWEST_SAMPLES = 3;
 const MOST_SAMPLES = 101;
 
 /**
  * @param {readonly Contender[]} contenders
- * @param {{ budgetMs: number }} options about how long each is sampled
+ * @param {{ budgetMs: number, leastMs?: number }} options how long each is sampled, in all and at least at once
  * @returns {Promise<{ ms: number, samples: number }[]>} a call's time, the median, of each
  */
-export async function timeInTurn(contenders, { budgetMs }) {
-  const sampleMs = Math.max(SHORTEST_MS, STEPS * clockStep());
+export async function timeInTurn(contenders, { budgetMs, leastMs = LEAST_MS }) {
+  const sampleMs = Math.max(leastMs, STEPS * clockStep());
   const counts = [];
   for (const contender of contenders) {
     const { calls, last } = await callsInSample(contender, sampleMs);

@@ -2,6 +2,9 @@
 
 import { EPS, rateOf } from "./problem.js";
 
+/** Medians have no more digits than that. @param {number} value */
+const brief = (value) => Number(value.toPrecision(4));
+
 /** @param {import("./run.js").Results} results */
 export function reportOf({ measured, ready, absences }) {
   return {
@@ -25,13 +28,14 @@ export function reportOf({ measured, ready, absences }) {
       .filter(({ ways }) => ways.length > 0)
       .map(({ size, copyMs, ways }) => ({
         ...size,
-        copy: copyMs === undefined ? null : { ms: copyMs, rate: rateOf(size, copyMs) },
+        copy:
+          copyMs === undefined ? null : { ms: brief(copyMs), rate: brief(rateOf(size, copyMs)) },
         ways: ways.map(({ name, ms, samples, difference }) => ({
           name,
-          ms,
-          rate: rateOf(size, ms),
+          ms: brief(ms),
+          rate: brief(rateOf(size, ms)),
           samples,
-          difference,
+          difference: brief(difference),
         })),
       })),
   };
