@@ -4,13 +4,14 @@
 import uPlot from "uplot";
 import { currentLanguage, t } from "./i18n.js";
 import { show, toText } from "./numbers.js";
+import { onThemeChange } from "./theme.js";
 
 /**
  * @typedef {object} Line
  * @property {string} label
  * @property {string} color a custom property of the style sheet, as in "--v1"
  * @property {number[]} [dash] so that colors are not all that tells lines apart
- * @property {"line" | "bars" | "points"} [shape]
+ * @property {"line" | "steps" | "points"} [shape] steps: filled down to 0, as of a histogram
  * @property {number} [width] in pixels
  */
 
@@ -36,18 +37,15 @@ import { show, toText } from "./numbers.js";
 
 const HEIGHT = 260;
 /** The table has every so many-th row at most. */
-const MOST_ROWS = 24;
+const MOST_ROWS = 40;
 const FONT = '12px "Page", system-ui, sans-serif';
 
-/** All that are on the page, to be drawn anew in another theme. @type {Set<Chart>} */
+/** All that are on the page. @type {Set<Chart>} */
 const charts = new Set();
 const redrawAll = () => {
   for (const chart of charts) chart.redraw();
 };
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
-new MutationObserver(redrawAll).observe(document.documentElement, {
-  attributeFilter: ["data-theme"],
-});
+onThemeChange(redrawAll);
 // Text on a canvas does not wait for its font.
 document.fonts.addEventListener("loadingdone", redrawAll);
 
@@ -153,12 +151,8 @@ export class Chart {
           dash,
           spanGaps: true,
           points: { show: shape === "points", size: 7, fill: () => this.#colorOf(i) },
-          ...(shape === "bars"
-            ? {
-                width: 0,
-                fill: () => this.#colorOf(i),
-                paths: uPlot.paths.bars?.({ size: [0.9, 60], align: 0 }),
-              }
+          ...(shape === "steps"
+            ? { paths: uPlot.paths.stepped?.({ align: 1 }), fill: () => this.#washOf(i), fillTo: 0 }
             : {}),
         })),
       ],
@@ -170,6 +164,11 @@ export class Chart {
     return getComputedStyle(this.#swatches[line]).color;
   }
 
+  /** @param {number} line */
+  #washOf(line) {
+    return this.#colorOf(line).replace(/^rgb\((.*)\)$/, "rgba($1, 0.22)");
+  }
+
   #makeLegend() {
     const list = document.createElement("ul");
     list.className = "chart-legend";
@@ -179,7 +178,7 @@ export class Chart {
       const value = document.createElement("span");
       swatch.className = "chart-swatch";
       if (dash !== undefined) swatch.dataset.dashed = "";
-      if (shape === "bars") swatch.dataset.bars = "";
+      if (shape === "steps") swatch.dataset.filled = "";
       swatch.style.setProperty("color", `var(${color})`);
       value.className = "chart-value";
       item.append(swatch, label, value);

@@ -162,6 +162,7 @@ for (const engine of ENGINES) {
 
     test("shows where the focus is, and takes it to every control", async () => {
       const { tab } = await open(browser, `${server.url}?lang=en`);
+      await reachAll(tab);
       const seen = new Set();
       for (let i = 0; i < 90; i++) {
         await tab.keyboard.press("Tab");

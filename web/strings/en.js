@@ -16,6 +16,9 @@ export default {
   sectionFailed: "This part of the page could not be loaded.",
   sectionAgain: "Reload the page",
   chartNumbers: "The numbers",
+  copy: "Copy",
+  copied: "Copied",
+  notCopied: "The browser did not allow it",
 
   heading: "Layer normalization, step by step",
   lede: "Inside a neural network, vectors of numbers pass from layer to layer, and their size drifts as they go. Layer normalization takes each vector by itself, moves its mean to 0 and its spread to 1, and then applies a scale and a shift that the network learns.",
@@ -143,6 +146,10 @@ export default {
   noteGroupAll: "As many groups as channels: the same set as InstanceNorm’s, and the same numbers.",
   noteRms:
     "The same set as LayerNorm’s, but no mean is subtracted: each value is divided by the root of the mean square.",
+
+  networkTitle: "In a network",
+  networkText:
+    "The English document puts LayerNorm into a small network: 64 inputs, a layer of 128 neurons, LayerNorm, ReLU, and a layer of 10 outputs. Here it is with random weights, on a batch of 10 random inputs, computed in your browser.",
 
   conditionalTitle: "Conditional LayerNorm",
   conditionalText:
