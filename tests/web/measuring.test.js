@@ -115,7 +115,11 @@ for (const engine of ENGINES) {
       const of = (/** @type {string} */ input) => Number(errors.get(input)?.data.error);
       assert.ok(of("inputUsual") < 10 && of("inputMean6") > 1000 && of("inputHuge") > 1e6);
       assert.equal(errors.get("inputHalf")?.text, "—");
-      assert.ok(requests.every((address) => address.startsWith(server.url)));
+      // Firefox has a font of its own for the marks before summaries, in a data: address.
+      assert.deepEqual(
+        requests.filter((address) => /^https?:/.test(address) && !address.startsWith(server.url)),
+        [],
+      );
       await tab.close();
     });
 

@@ -104,7 +104,7 @@ function rowOf({ shape, withBias, layer, rms }) {
     ),
   ];
   const cells = values.map((value, i) => `<td data-label="${t(COLUMNS[i])}">${value}</td>`);
-  const shares = saved.map((share) => share.toFixed(4)).join(" ");
+  const shares = saved.join(" ");
   return `<tr data-saved="${shares}"><th scope="row">${shapeText(shape)}</th>${cells.join("")}</tr>`;
 }
 
