@@ -39,7 +39,8 @@ for (const settings of ["#norm=batch&items=1&eps=1.3e-11", "#norm=group&cell=3,4
 const LATIN_ALLOWED = new Set(
   `LayerNorm RMSNorm Norm Layer Normalization RMS Root Mean Square What is Pre LN Post BERT GPT AdaIN DiT T5 PyTorch Keras
    Flax WebAssembly SIMD JavaScript C layernorm float32 H EN RU e x y r i n x1 x2 x3
-   BatchNorm InstanceNorm GroupNorm scale shift c WebGPU`.split(/\s+/),
+   BatchNorm InstanceNorm GroupNorm scale shift c WebGPU
+   y1 y2 y3 E NaN float16 JSON TensorFlow js`.split(/\s+/),
 );
 
 /** Run in the page: what is wider than the screen, or cut off by its own box. */
@@ -185,7 +186,7 @@ for (const engine of ENGINES) {
         assert.ok(focus.outline >= 2, `${focus.name} has focus and no outline`);
       }
       for (const id of [
-        ...["x1", "x2", "x3", "weight", "bias", "eps", "eps-slider", "speed-copy"],
+        ...["x1", "x2", "x3", "weight", "bias", "eps", "eps-slider"],
         ...["norm", "items", "perPosition", "other-numbers", "1,1,1", "condition"],
       ]) {
         assert.ok(seen.has(id), `${id} is not reached: ${[...seen].join(", ")}`);

@@ -74,8 +74,14 @@ export async function open(
  * @param {string} id
  */
 export async function reach(tab, id) {
-  await tab.evaluate((name) => document.getElementById(name)?.scrollIntoView(), id);
-  await tab.waitForSelector(`#${id}[data-there]`, { timeout: 20_000 });
+  // More than once: sections that come in above it push it away.
+  const isThere = () =>
+    tab.evaluate((name) => {
+      const section = document.getElementById(name);
+      section?.scrollIntoView({ behavior: "instant" });
+      return section?.hasAttribute("data-there") === true;
+    }, id);
+  await until(isThere, { what: `#${id} is loaded`, ms: 20_000 });
 }
 
 /**
