@@ -8,14 +8,15 @@ import subsetFont from "subset-font";
 import temml from "temml";
 import { FORMULAS, PIECES } from "../web/formulas.js";
 import en from "../web/strings/en.js";
+import { installPeers } from "./peers.js";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const WEB = join(ROOT, "web");
 const OUTPUT = join(ROOT, "dist", "web");
+const PEERS = "tests/tfjs";
 
-const ENTRIES = ["main.js", "early.js", "styles.css", "icon.svg"];
-/** Each by the address that the page starts it from. */
-const WORKERS = ["exactness", "rms-cost", "speed"].map((id) => `sections/${id}/worker.js`);
+/** Of sections: each by the address that the page starts it from. */
+const WORKERS = ["exactness", "rms-cost", "speed"].map((id) => `sections/${id}/worker`);
 
 /** Digits, signs and letters of formulas, beside what stands in the formulas themselves. */
 const MATH_CHARACTERS = "0123456789.,;+−-=≈⋅()[]√∞";
@@ -39,6 +40,8 @@ const TEXT_FONTS = [
  * @returns {Promise<string>} the folder
  */
 export async function buildWeb({ log = console.log, output = OUTPUT } = {}) {
+  // TensorFlow.js and data for the experiments: 180 MB on disk, some seconds the first time.
+  await installPeers(PEERS, log);
   log("Building the page");
   await rm(output, { recursive: true, force: true });
   await mkdir(join(output, "fonts"), { recursive: true });
@@ -47,6 +50,8 @@ export async function buildWeb({ log = console.log, output = OUTPUT } = {}) {
     writeFile(join(output, "index.html"), html),
     bundle(output),
     writeFonts(html, join(output, "fonts")),
+    // Only now: it reads what has just been installed.
+    import("./page_data.js").then(({ writePageData }) => writePageData(join(output, "data"))),
   ]);
   return output;
 }
@@ -55,11 +60,17 @@ export async function buildWeb({ log = console.log, output = OUTPUT } = {}) {
 async function bundle(output) {
   const { version } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8"));
   await build({
-    entryPoints: [...ENTRIES, ...WORKERS].map((name) => join(WEB, name)),
-    outbase: WEB,
-    // TensorFlow.js, whose types would stand in the way of the package's own if it were among the root's packages.
-    nodePaths: [join(ROOT, "tools", "page", "node_modules")],
+    entryPoints: {
+      main: join(WEB, "main.js"),
+      early: join(WEB, "early.js"),
+      styles: join(WEB, "styles.css"),
+      icon: join(WEB, "icon.svg"),
+      // A worker's file is found by its name, beside the chunk that starts it.
+      experiments: join(WEB, "experiments", "worker.js"),
+      ...Object.fromEntries(WORKERS.map((name) => [name, join(WEB, `${name}.js`)])),
+    },
     outdir: output,
+    nodePaths: [join(ROOT, PEERS, "node_modules")],
     bundle: true,
     // What is loaded only when it is asked for stands in files of its own.
     splitting: true,
@@ -67,7 +78,8 @@ async function bundle(output) {
     minify: true,
     format: "esm",
     target: ["chrome123", "firefox120", "safari17.5"],
-    loader: { ".svg": "copy" },
+    loader: { ".svg": "copy", ".wasm": "file" },
+    assetNames: "[name]-[hash]",
     external: ["fonts/*"],
     define: { PACKAGE_VERSION: JSON.stringify(version) },
     legalComments: "none",

@@ -1,4 +1,4 @@
-// The licences of all npm packages that the build, the page and the tests use, from the lock files; the package ships none.
+// The licences of all npm packages that the build and the tests use, from the lock files; none of them is shipped.
 //
 //   node tools/licences.js        a line for each licence, with its packages
 
@@ -22,7 +22,7 @@ export function packageFolders() {
   const inTests = readdirSync(join(ROOT, "tests"), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => join("tests", name));
-  return [".", "tools/page", ...inTests].filter((folder) =>
+  return [".", ...inTests].filter((folder) =>
     readdirSync(join(ROOT, folder)).includes("package.json"),
   );
 }

@@ -184,9 +184,7 @@ export async function setup({ groups = ["build", "test", "browsers"], log = cons
   const found = findEmscripten({ log });
   await ensurePackages({ groups, hasEmscripten: found !== undefined, log });
   const emscripten = found ?? (await installEmscripten({ log }));
-  for (const folder of ["..", "page"]) {
-    await ensureNodeModules(fileURLToPath(new URL(folder, import.meta.url)), log);
-  }
+  await ensureNodeModules(fileURLToPath(new URL("..", import.meta.url)), log);
   return emscripten;
 }
 
@@ -371,8 +369,7 @@ async function ensureNodeModules(root, log) {
     .digest("hex");
   const isInstalled = existsSync(join(modules, ".package-lock.json")) && existsSync(stamp);
   if (isInstalled && readFileSync(stamp, "utf8") === lock) return;
-  const { name } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  log(`Installing the npm packages of ${name}`);
+  log("Installing the npm packages of package-lock.json");
   await run("npm", ["ci", "--no-audit", "--no-fund", "--no-update-notifier"], {
     cwd: root,
     onLine: (line) => log(`  ${line}`),

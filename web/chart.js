@@ -36,6 +36,8 @@ import { onThemeChange } from "./theme.js";
 /** @typedef {readonly (readonly (number | null)[])[]} Data x, then the values of each line; null where there is none */
 
 const HEIGHT = 260;
+/** What a logarithmic axis shows beyond the data. */
+const LOG_MARGIN = 1.3;
 /** The table has every so many-th row at most. */
 const MOST_ROWS = 40;
 const FONT = '12px "Page", system-ui, sans-serif';
@@ -125,10 +127,7 @@ export class Chart {
       ticks: { stroke: faint, width: 1, size: 5 },
       values: (/** @type {uPlot} */ _, /** @type {(number | null)[]} */ found) =>
         found.map((value) => (value === null ? null : formatOf(options)(value))),
-      // uPlot leaves out some of those on a logarithmic axis, as if there were one at each power of ten.
-      ...(splits === undefined
-        ? {}
-        : { splits, filter: (/** @type {uPlot} */ _, /** @type {number[]} */ found) => found }),
+      ...(splits === undefined ? {} : { splits, filter: () => splits }),
     });
     return {
       width: this.#plot.clientWidth || 300,
@@ -271,7 +270,7 @@ function scale({ log, range }) {
         return [low ?? (log ? 1 : 0), high ?? (log ? 10 : 1)];
       }
       const [from, to] = log
-        ? uPlot.rangeLog(least, most, 10, false)
+        ? [least / LOG_MARGIN, most * LOG_MARGIN]
         : uPlot.rangeNum(least, most, 0.06, true);
       return [low ?? from ?? least, high ?? to ?? most];
     },

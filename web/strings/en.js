@@ -151,6 +151,40 @@ export default {
   networkText:
     "The English document puts LayerNorm into a small network: 64 inputs, a layer of 128 neurons, LayerNorm, ReLU, and a layer of 10 outputs. Here it is with random weights, on a batch of 10 random inputs, computed in your browser.",
 
+  recurrentTitle: "Recurrent networks",
+  recurrentText:
+    "A recurrent network reads a sequence one element after the other and passes its state on. BatchNorm would need statistics of its own for every position; LayerNorm takes each state by itself. The Russian document says that it makes language models converge 2–3 times sooner. Measured:",
+  transformersTitle: "Transformers",
+  transformersText:
+    "In a transformer each block adds its result to what came in. The norm may stand before the block’s branches (pre-LN, as in GPT-2 and later models) or after the sums (post-LN, as in the first transformer and BERT). The place decides how large gradients are when training begins.",
+  convolutionalTitle: "Convolutional networks, small batches",
+  convolutionalText:
+    "Where pictures are large, a batch may have only a few of them, and the documents say that BatchNorm then estimates its statistics badly. GroupNorm and LayerNorm do not look at other items at all. Measured:",
+
+  experimentStored: "Measured in the repository",
+  experimentFrom: "by {command}, {minutes} minutes in Node {node}",
+  experimentLive: "Now on your machine",
+  experimentSeed: "Seed",
+  experimentSeedProblem: "The seed is a whole number from 1 to 9999.",
+  experimentRun: "Run",
+  experimentAgain: "Run again",
+  experimentPause: "Pause",
+  experimentResume: "Go on",
+  experimentStop: "Stop",
+  experimentProgress: "How far the training is",
+  experimentLoading: "Loading TensorFlow.js, about 0.4 MB…",
+  experimentRunning: "Training, in the background: the page stays yours.",
+  experimentPaused: "Paused.",
+  experimentStopped: "Stopped.",
+  experimentDone: "Done in {seconds} s.",
+  experimentFailed: "It failed: {message}",
+  experimentLoss: "Loss",
+  experimentGradient: "Norm of the gradient",
+  experimentLossChart: "The loss of each network as it learns.",
+  experimentGradientChart:
+    "The norm of the gradient of all parameters together, as each network learns.",
+  experimentStep: "step of training",
+
   conditionalTitle: "Conditional LayerNorm",
   conditionalText:
     "Here scale and shift are not the same for every input: they come from a condition, such as the time step of a diffusion model or the class of the picture it is to draw. A network learns the map from condition to scale and shift. Here the condition is one number <i>c</i>, the map is fixed, and the vector is your <b>x</b><sub>1</sub>.",
@@ -208,7 +242,7 @@ export default {
   convergenceWhere: "Recurrent neural networks",
   convergenceSays: "LayerNorm converges 2–3 times sooner in language models.",
   convergenceRight:
-    "A claim to measure, not to repeat. This page trains nothing, so it has no figure.",
+    "A claim to measure, not to repeat: <a href='#recurrent'>measured above</a>, and you can run it here.",
   rmsCostWhere: "RMS Layer Normalization",
   rmsCostSays: "RMSNorm saves <span class='number'>10–15%</span> of the cost.",
   rmsCostRight:
