@@ -15,7 +15,8 @@ export default {
   exactOnePass: "One pass",
   exactTwoPass: "Two passes",
   exactPackage: "This package",
-  exactTensorflowName: "TensorFlow.js",
+  exactTensorflowWasm: "TensorFlow.js, wasm",
+  exactTensorflowCpu: "TensorFlow.js, cpu",
   exactNaN: "not a number",
   exactInfinite: "infinite",
   exactGot: "{got} in place of {expected}",
@@ -38,8 +39,9 @@ export default {
   exactMeansY: "largest error, in units of eps",
   exactBound: "the package’s promise",
   exactTensorflowText:
-    "The same rows through TensorFlow.js, which this page’s own server has, too. It has no float16.",
+    "The same rows through the layer of TensorFlow.js, which this page’s own server has, too. It has no float16. Its backend “cpu” is JavaScript that sums in double precision and stores float32; “wasm” computes in float32.",
   exactTensorflow: "Add TensorFlow.js",
   exactTensorflowLoading: "Loading TensorFlow.js…",
-  exactTensorflowDone: "The table above has a column for {name}.",
+  exactTensorflowDone:
+    "The table above has two columns for TensorFlow.js {version}, one for each of its backends for the processor.",
 };

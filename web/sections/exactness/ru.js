@@ -15,7 +15,8 @@ export default {
   exactOnePass: "Один проход",
   exactTwoPass: "Два прохода",
   exactPackage: "Этот пакет",
-  exactTensorflowName: "Через TensorFlow.js",
+  exactTensorflowWasm: "TensorFlow.js, бэкенд wasm",
+  exactTensorflowCpu: "TensorFlow.js, бэкенд cpu",
   exactNaN: "не число",
   exactInfinite: "бесконечность",
   exactGot: "{got} вместо {expected}",
@@ -38,8 +39,9 @@ export default {
   exactMeansY: "наибольшая ошибка, в единицах эпсилон",
   exactBound: "обещание пакета",
   exactTensorflowText:
-    "Те же строки через TensorFlow.js: он лежит на том же сервере, что и страница. Типа float16 у него нет.",
+    "Те же строки через слой TensorFlow.js: он лежит на том же сервере, что и страница. Типа float16 у него нет. Его бэкенд cpu — это JavaScript, который суммирует с двойной точностью и хранит float32; wasm вычисляет в float32.",
   exactTensorflow: "Добавить TensorFlow.js",
   exactTensorflowLoading: "Загружаем TensorFlow.js…",
-  exactTensorflowDone: "В таблице выше появился столбец: {name}.",
+  exactTensorflowDone:
+    "В таблице выше появились два столбца для TensorFlow.js {version}, по одному на каждый его бэкенд для процессора.",
 };

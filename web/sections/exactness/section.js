@@ -22,7 +22,8 @@ const NAMES = {
   onePass: "exactOnePass",
   twoPass: "exactTwoPass",
   package: "exactPackage",
-  tensorflow: "exactTensorflowName",
+  tensorflowWasm: "exactTensorflowWasm",
+  tensorflowCpu: "exactTensorflowCpu",
 };
 /** @type {("onePass" | "twoPass" | "package")[]} */
 const OURS = ["onePass", "twoPass", "package"];
@@ -49,9 +50,9 @@ export function mount(body) {
   });
   const tensorflow = new RunControls(tensorflowControls, async (signal) => {
     tensorflow.say(() => t("exactTensorflowLoading"));
-    const name = await judge("tensorflow", tensorflow, signal);
+    const version = await judge("tensorflow", tensorflow, signal);
     tensorflow.say(() =>
-      name === undefined ? t("runStopped") : t("exactTensorflowDone", { name }),
+      version === undefined ? t("runStopped") : t("exactTensorflowDone", { version }),
     );
   });
   void own.run();
@@ -64,6 +65,8 @@ export function mount(body) {
    */
   async function judge(request, run, signal) {
     const worker = startWorker(WORKER);
+    // Of plain code and the package: each row, the series and the end. Of TensorFlow.js: each row by two backends.
+    const expected = request === "package" ? INPUTS.length + 2 : 2 * INPUTS.length;
     let answers = 0;
     /** @type {string | undefined} */
     let said;
@@ -75,7 +78,7 @@ export function mount(body) {
           if ("done" in answer) said = answer.done;
           else if ("series" in answer) series = answer.series;
           else rows.set(answer.input, { ...rows.get(answer.input), ...answer.row });
-          run.progress(++answers / (INPUTS.length + 2));
+          run.progress(++answers / expected);
           if ("row" in answer) showTable();
           else if ("series" in answer) showChart();
           return "done" in answer;
@@ -96,8 +99,8 @@ export function mount(body) {
   }
 
   function showTable() {
-    const hasTensorflow = [...rows.values()].some((row) => row.tensorflow !== undefined);
-    const ways = /** @type {WayName[]} */ (hasTensorflow ? [...OURS, "tensorflow"] : OURS);
+    const has = (/** @type {WayName} */ way) => [...rows.values()].some((row) => row[way]);
+    const ways = /** @type {WayName[]} */ (Object.keys(NAMES)).filter(has);
     const head = /** @type {HTMLElement} */ (table.querySelector("thead tr"));
     head.innerHTML = [t("exactInput"), ...ways.map((way) => t(NAMES[way]))]
       .map((text) => `<th scope="col">${text}</th>`)

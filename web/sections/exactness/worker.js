@@ -4,7 +4,8 @@ import { aroundMean, hardInput, INPUTS, MEANS } from "./inputs.js";
 import { judgeAll, judgeOf, WAYS } from "./judge.js";
 
 /** @typedef {import("./judge.js").Judged} Judged */
-/** @typedef {keyof typeof WAYS | "tensorflow"} WayName */
+/** @typedef {"tensorflowWasm" | "tensorflowCpu"} TensorflowName */
+/** @typedef {keyof typeof WAYS | TensorflowName} WayName */
 /** @typedef {Partial<Record<WayName, Judged>>} Row */
 /** @typedef {Record<keyof typeof WAYS, number>} Point errors alone */
 /** @typedef {"package" | "tensorflow"} Request whose results are wanted, with those of plain code or by themselves */
@@ -14,6 +15,12 @@ import { judgeAll, judgeOf, WAYS } from "./judge.js";
  *
  * @typedef {{ input: string, row: Row } | { series: Point[] } | { done: string } | { failed: string }} Answer
  */
+
+/** @type {readonly [way: TensorflowName, backend: "wasm" | "cpu"][]} */
+const BACKENDS = [
+  ["tensorflowWasm", "wasm"],
+  ["tensorflowCpu", "cpu"],
+];
 
 addEventListener("message", async (/** @type {MessageEvent<Request>} */ { data }) => {
   try {
@@ -42,15 +49,17 @@ function judgePackage() {
   answer({ series: MEANS.map((mean) => errors(judgeAll(aroundMean(mean), WAYS))) });
 }
 
-/** @returns {Promise<string>} its version and backend */
+/** @returns {Promise<string>} its version */
 async function judgeTensorflow() {
-  const { open } = await import("./tensorflow.js");
-  const { name, layerNorm } = await open();
-  for (const input of INPUTS) {
-    const hard = hardInput(input);
-    // It has no float16.
-    if (hard.dtype === "float16") continue;
-    answer({ input, row: { tensorflow: judgeOf(hard)(await layerNorm(hard)) } });
+  const { openLayerNorm, VERSION } = await import("./tensorflow.js");
+  for (const [way, backend] of BACKENDS) {
+    const layerNorm = await openLayerNorm(backend);
+    for (const input of INPUTS) {
+      const hard = hardInput(input);
+      // It has no float16.
+      if (hard.dtype === "float16") continue;
+      answer({ input, row: { [way]: judgeOf(hard)(await layerNorm(hard)) } });
+    }
   }
-  return name;
+  return VERSION;
 }
