@@ -14,6 +14,7 @@ import { judgeAll, WAYS } from "../../web/sections/exactness/judge.js";
 import { SHAPES } from "../../web/sections/rms-cost/shapes.js";
 import { EPSES, TABLE_DEVIATIONS } from "../../web/sections/small-variance/curves.js";
 import { ENGINES, launch } from "../browser/browsers.js";
+import { assertLooksFine } from "./looking.js";
 import { changeLanguage, open, reach, says, servePage, textOf, until } from "./open_page.js";
 
 /** @typedef {import("./open_page.js").Tab} Tab */
@@ -114,6 +115,7 @@ for (const engine of ENGINES) {
         assert.ok(of("inputUsual") < 10 && of("inputMean6") > 1000 && of("inputHuge") > 1e6, way);
         assert.equal(cells.get("inputHalf")?.text, "—");
       }
+      await assertLooksFine(tab, "dark");
       // Firefox has a font of its own for the marks before summaries, in a data: address.
       assert.deepEqual(
         requests.filter((address) => /^https?:/.test(address) && !address.startsWith(server.url)),
@@ -151,6 +153,7 @@ for (const engine of ENGINES) {
       assert.equal(await textOf(tab, "#rms-cost-controls [data-stop]"), "");
       await changeLanguage(tab, "ru");
       await says(tab, "#rms-cost-controls", /[а-яё]{4}/);
+      await assertLooksFine(tab, "light");
       await tab.close();
     });
 
@@ -186,6 +189,9 @@ for (const engine of ENGINES) {
         const squares = output.reduce((sum, value) => sum + (value - mean) ** 2, 0);
         assert.ok(Math.abs(mean - 5.25) < 1e-3 && Math.abs(squares / 4 - 8.1875) < 1e-3);
       }
+      assert.equal(await textOf(tab, '#adaptive .formula[data-kind="condition"]'), "");
+      assert.match(await textOf(tab, '#adaptive .formula[data-kind="style"]'), /σ/);
+      await assertLooksFine(tab, "dark");
       await tab.close();
     });
 
@@ -217,6 +223,7 @@ for (const engine of ENGINES) {
           );
         }
       }
+      await assertLooksFine(tab, "light");
       await tab.close();
     });
   });

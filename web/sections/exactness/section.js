@@ -135,7 +135,7 @@ export function mount(body) {
         },
         lines: [
           ...OURS.map((way) => ({ label: t(NAMES[way]), color: colors[way], dash: dashes[way] })),
-          { label: t("exactBound"), color: "--edge", dash: [1, 4], width: 1 },
+          { label: t("exactBound"), color: "--edge", dash: [2, 4] },
         ],
       },
       [

@@ -3,7 +3,7 @@
 /** @type {Record<string, string>} */
 export default {
   smallText:
-    "Divide by a deviation that is nearly 0, and whatever is left of it fills the result: rounding errors, sensor noise. That is the sensitivity to scale that the Russian document names, and ε is its answer. Where the deviation σ is well above √ε, the deviation after is 1; well below, it is σ/√ε, small as it was. So ε says which spreads are to count as spread at all.",
+    "Divide by a deviation that is nearly 0, and whatever is left of it fills the result: rounding errors, sensor noise. That is the sensitivity to scale that the Russian document names, and ε is its answer. Where the deviation σ is well above √ε, the deviation after is 1; well below, it is <span class='number'>σ/√ε</span>, small as it was. So ε says which spreads are to count as spread at all.",
   smallLabel: "The standard deviation after normalizing against the one before, for several ε.",
   smallX: "standard deviation before",
   smallY: "standard deviation after",
