@@ -73,8 +73,16 @@ export async function open(
  * @param {string} id
  */
 export async function reach(tab, id) {
-  await tab.evaluate((name) => document.getElementById(name)?.scrollIntoView(), id);
-  await tab.waitForSelector(`#${id}[data-there]`, { timeout: 20_000 });
+  await tab.waitForFunction(
+    (name) => {
+      const section = document.getElementById(name);
+      // What comes in above it moves it away.
+      section?.scrollIntoView({ behavior: "instant" });
+      return section?.hasAttribute("data-there");
+    },
+    { timeout: 20_000, polling: 100 },
+    id,
+  );
 }
 
 /** Reaches every section. @param {Tab} tab */
