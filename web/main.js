@@ -144,7 +144,7 @@ function render() {
     renderViews(works, settings);
     block.render(exploring, settings.eps);
     renderCondition();
-    sections.render();
+    sections.update();
     element("pending").hidden = true;
     document.documentElement.dataset.ready = "";
   } catch (error) {
@@ -204,6 +204,7 @@ async function changeLanguage(language) {
   form.translate();
   showMeasured();
   render();
+  sections.render();
 }
 
 function setUpTheme() {
