@@ -133,7 +133,11 @@ const STEPS = [
   {
     name: "browser",
     what: "real browsers and the page",
-    action: () => nodeTests(["tests/browser", "tests/web"]),
+    action: async () => {
+      // The page's experiments are compared with Node's.
+      await installPeers("tests/tfjs", print);
+      await nodeTests(["tests/browser", "tests/web"]);
+    },
   },
   {
     name: "webgpu",

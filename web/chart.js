@@ -36,8 +36,6 @@ import { onThemeChange } from "./theme.js";
 /** @typedef {readonly (readonly (number | null)[])[]} Data x, then the values of each line; null where there is none */
 
 const HEIGHT = 260;
-/** What a logarithmic axis shows beyond the data. */
-const LOG_MARGIN = 1.3;
 /** The table has every so many-th row at most. */
 const MOST_ROWS = 40;
 const FONT = '12px "Page", system-ui, sans-serif';
@@ -270,11 +268,27 @@ function scale({ log, range }) {
         return [low ?? (log ? 1 : 0), high ?? (log ? 10 : 1)];
       }
       const [from, to] = log
-        ? [least / LOG_MARGIN, most * LOG_MARGIN]
+        ? [nextRound(least, "below"), nextRound(most, "above")]
         : uPlot.rangeNum(least, most, 0.06, true);
       return [low ?? from ?? least, high ?? to ?? most];
     },
   };
+}
+
+/**
+ * The next below or above of 1, 2, 5, 10, 20, ... and of their like below 1.
+ *
+ * @param {number} value
+ * @param {"below" | "above"} side
+ */
+function nextRound(value, side) {
+  const power = 10 ** Math.floor(Math.log10(value));
+  const steps = [1, 2, 5, 10].map((step) => Number((step * power).toPrecision(1)));
+  const isBelow = side === "below";
+  return (
+    (isBelow ? steps.findLast((step) => step <= value) : steps.find((step) => step >= value)) ??
+    value
+  );
 }
 
 /** @param {uPlot} _ @param {string[] | null} values as shown */

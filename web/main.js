@@ -139,7 +139,7 @@ function render() {
     renderViews(works, settings);
     block.render(exploring, settings.eps);
     renderCondition();
-    sections.render();
+    sections.update();
     element("pending").hidden = true;
     document.documentElement.dataset.ready = "";
   } catch (error) {
@@ -198,6 +198,7 @@ async function changeLanguage(language) {
   if (failure !== undefined) return fail(failure);
   form.translate();
   render();
+  sections.render();
 }
 
 function setUpTheme() {

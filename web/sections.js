@@ -13,7 +13,8 @@ import { addStrings, fillIn, t } from "./i18n.js";
 
 /**
  * @typedef {object} Section
- * @property {() => void} render called once its HTML is in place, and whenever the language or the settings have changed
+ * @property {() => void} render in the page's language: called once its HTML is in place, and when the language has changed
+ * @property {() => void} [update] called when the settings have changed, for a section that follows them
  */
 
 /**
@@ -76,6 +77,10 @@ export class Sections {
 
   render() {
     for (const section of this.#mounted) section.render();
+  }
+
+  update() {
+    for (const section of this.#mounted) section.update?.();
   }
 
   /** @param {HTMLElement} section */

@@ -74,14 +74,16 @@ export async function open(
  * @param {string} id
  */
 export async function reach(tab, id) {
-  // More than once: sections that come in above it push it away.
-  const isThere = () =>
-    tab.evaluate((name) => {
+  await tab.waitForFunction(
+    (name) => {
       const section = document.getElementById(name);
+      // What comes in above it moves it away.
       section?.scrollIntoView({ behavior: "instant" });
-      return section?.hasAttribute("data-there") === true;
-    }, id);
-  await until(isThere, { what: `#${id} is loaded`, ms: 20_000 });
+      return section?.hasAttribute("data-there");
+    },
+    { timeout: 20_000, polling: 100 },
+    id,
+  );
 }
 
 /**

@@ -162,7 +162,7 @@ export default {
     "Where pictures are large, a batch may have only a few of them, and the documents say that BatchNorm then estimates its statistics badly. GroupNorm and LayerNorm do not look at other items at all. Measured:",
 
   experimentStored: "Measured in the repository",
-  experimentFrom: "by {command}, {minutes} minutes in Node {node}",
+  experimentFrom: "by {command}, {minutes} min in Node {node}",
   experimentLive: "Now on your machine",
   experimentSeed: "Seed",
   experimentSeedProblem: "The seed is a whole number from 1 to 9999.",

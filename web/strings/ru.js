@@ -164,7 +164,7 @@ export default {
     "Если картинки велики, в батче их может быть всего несколько, и документы говорят, что BatchNorm тогда плохо оценивает свои статистики. GroupNorm и LayerNorm на другие примеры не смотрят вовсе. Измерено:",
 
   experimentStored: "Измерено в репозитории",
-  experimentFrom: "командой {command}, {minutes} минут в Node {node}",
+  experimentFrom: "командой {command}, {minutes} мин в Node {node}",
   experimentLive: "Сейчас на вашей машине",
   experimentSeed: "Зерно",
   experimentSeedProblem: "Зерно — целое число от 1 до 9999.",

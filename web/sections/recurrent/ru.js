@@ -14,7 +14,7 @@ export default {
     "Тот же код с сетью поменьше: LSTM из 32 нейронов читает три главы «Моби Дика» на английском кусками по 8 за раз, 100 шагов Adam со скоростью 0,01; считают TensorFlow.js и <code lang='en'>layernorm/tfjs</code>.",
   recurrentOption: "Символов в куске",
   recurrentNow:
-    "В конце потери обычной LSTM — {plain}, с LayerNorm — {ours}. Значение {plain} у неё было уже через {step} шагов из {steps}: в {times} раза раньше.",
+    "В конце потери обычной LSTM — {plain}, с LayerNorm — {ours}. Значение {plain} у неё было уже на шаге {step} из {steps}: в {times} раза раньше.",
   recurrentNever:
     "В конце потери обычной LSTM — {plain}, с LayerNorm — {ours}: с этим зерном раньше не получилось.",
 };
