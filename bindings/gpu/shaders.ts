@@ -84,8 +84,7 @@ export function textOf({
     texts.push(wgsl.parameter_number!.replaceAll("OPERAND", name).replaceAll("NUMBER", `${index}`));
   }
   for (const name of absent) {
-    const text = name === "mean" || name === "rstd" ? wgsl.no_statistic : wgsl.parameter_none;
-    texts.push(text!.replaceAll("OPERAND", name));
+    texts.push(wgsl[absentText(name)]!.replaceAll("OPERAND", name));
   }
   const subgroups = parts.includes("reduce_subgroups");
   if (subgroups) texts.unshift(wgsl.enable_subgroups!);
@@ -97,6 +96,13 @@ export function textOf({
       text = text.replaceAll(new RegExp(`\\b${access.name}\\[`, "g"), `buffer_${access.binding}[`);
   }
   return text;
+}
+
+/** What takes the place of an operand that is not there. */
+function absentText(name: string): string {
+  if (name === "mean" || name === "rstd") return "no_statistic";
+  if (name.startsWith("grad_")) return "no_store";
+  return name.startsWith("given_") ? "given_none" : "parameter_none";
 }
 
 /** The first error of a compilation, with its line and column and the source around it. */

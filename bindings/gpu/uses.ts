@@ -38,9 +38,9 @@ export interface Use {
   readonly name: string;
   readonly memory: Memory;
   readonly strides: readonly number[];
-  readonly role: "x" | "y" | "parameter" | "vector" | "updated" | "record" | "statistic";
+  readonly role: "x" | "y" | "parameter" | "vector" | "updated" | "record" | "statistic" | "target";
   /** Where its beginning stands in the uniform. */
-  readonly base: "x" | "y" | "parameters" | "firstRun" | "firstChunk" | "firstStatistic";
+  readonly base: "x" | "y" | "grad" | "parameters" | "firstRun" | "firstChunk" | "firstStatistic";
   /** Of a parameter, its place among them. */
   readonly slot?: number;
   readonly written?: boolean;
@@ -133,6 +133,8 @@ export function accessOf(
       return { name, binding, dtype, quads, does: ["load"] };
     case "y":
       return { name, binding, dtype, quads, does: ["store"] };
+    case "target":
+      return { name, binding, dtype, quads: false, does: ["store"] };
     case "vector":
       return { name, binding, dtype, quads: false, does: ["load"] };
     case "updated":
@@ -244,6 +246,14 @@ export function absentStatistics(at: Operands): string[] {
   return (["mean", "rstd"] as const).filter((name) => at[name] === undefined);
 }
 
+export function affineUses(d: Descriptor, at: Operands): Use[] {
+  return AFFINE.flatMap((name, slot) => {
+    const value = d[name];
+    if (typeof value !== "object") return [];
+    return [parameterUse(name, at.parameters.get(name)!, value, slot)];
+  });
+}
+
 export function affineNumbers(d: Descriptor): Record<string, number> {
   const numbers: Record<string, number> = {};
   for (const [slot, name] of AFFINE.entries())
@@ -290,6 +300,8 @@ export function constantsOf(d: Descriptor): Uniform {
   constants.setEps(d.eps, recordOverrides(d).divisor === 0);
   const size = d.x.size / d.runs;
   constants.setFloat("size", size).setFloat("weightOffset", d.weightOffset);
+  const part = Math.fround(1 / size);
+  constants.setFloat("part", part, 0).setFloat("part", 1 / size - part, 1);
   constants.setFloat("momentum", d.momentum);
   constants.setFloat("unbias", d.unbiased ? size / (size - 1) : 1);
   for (const [slot, name] of AFFINE.entries()) {
