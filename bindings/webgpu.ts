@@ -12,7 +12,7 @@ import {
   MAP_READ,
   USAGE,
 } from "./gpu/device_like.js";
-import { callOnGpu, GPU_OPS } from "./gpu/gpu_call.js";
+import { callBackwardOnGpu, callOnGpu, GPU_OPS } from "./gpu/gpu_call.js";
 import {
   type GpuDType,
   type GpuInput,
@@ -29,14 +29,17 @@ import type {
   AddLayerNormOptions,
   AddRmsNormOptions,
   BatchNormOptions,
+  GroupNormBackwardOptions,
   GroupNormOptions,
   Input,
   InstanceNormOptions,
   L2NormalizeOptions,
+  LayerNormBackwardOptions,
   LayerNormOptions,
   LocalResponseNormOptions,
   LpNormalizeOptions,
   MeanVarianceNormalizeOptions,
+  RmsNormBackwardOptions,
   RmsNormOptions,
 } from "./types.js";
 
@@ -65,7 +68,9 @@ type ParameterOptions =
   | "gate"
   | "sumBias"
   | "runningMean"
-  | "runningVar";
+  | "runningVar"
+  | "mean"
+  | "rstd";
 
 /** An operation's options, with tensors on the GPU for results and, if wanted, for parameters. */
 export type OnGpu<Options> = {
@@ -94,6 +99,26 @@ export type GpuSums<O, Names extends string> = { output: Output<O>; sum: Sum<O> 
 }
   ? Statistics<Names>
   : unknown);
+
+/** The gradient of a parameter: null where there is none. */
+type GpuGradient<O, Name extends string> = O extends { [N in Name]: infer P }
+  ? P extends null | undefined
+    ? null
+    : GpuTensor
+  : null;
+
+/**
+ * The gradients that a backward operation gives, all on the GPU. Each of a parameter is null where that is absent, else of its
+ * shape and element type; of a number, which a GPU cannot give at once, a float32 tensor of shape [1], and of values of
+ * float64 one of float32.
+ */
+export interface GpuGradients<O> {
+  gradInput: GpuTensor;
+  gradWeight: GpuGradient<O, "weight">;
+  gradBias: GpuGradient<O, "bias">;
+  gradScale: GpuGradient<O, "scale">;
+  gradShift: GpuGradient<O, "shift">;
+}
 
 /** Options of `WebGpuNorm.create`. */
 export interface CreateOptions {
@@ -301,6 +326,33 @@ export class WebGpuNorm {
     options?: O,
   ): GpuSums<O, "rstd"> {
     return callOnGpu(this.#device, GPU_OPS.addRmsNorm, x, options, residual);
+  }
+
+  /** The gradients of `layerNorm`, as `layernorm`'s function of this name has them, on the GPU: see `GpuGradients`. */
+  layerNormBackward<O extends OnGpu<LayerNormBackwardOptions>>(
+    gradOutput: GpuInput,
+    x: GpuInput,
+    options?: O,
+  ): GpuGradients<O> {
+    return callBackwardOnGpu(this.#device, GPU_OPS.layerNormBackward, gradOutput, x, options);
+  }
+
+  /** The gradients of `rmsNorm`. */
+  rmsNormBackward<O extends OnGpu<RmsNormBackwardOptions>>(
+    gradOutput: GpuInput,
+    x: GpuInput,
+    options?: O,
+  ): GpuGradients<O> {
+    return callBackwardOnGpu(this.#device, GPU_OPS.rmsNormBackward, gradOutput, x, options);
+  }
+
+  /** The gradients of `groupNorm`. */
+  groupNormBackward<O extends OnGpu<GroupNormBackwardOptions>>(
+    gradOutput: GpuInput,
+    x: GpuInput,
+    options: O,
+  ): GpuGradients<O> {
+    return callBackwardOnGpu(this.#device, GPU_OPS.groupNormBackward, gradOutput, x, options);
   }
 
   addGroupNorm<O extends OnGpu<AddGroupNormOptions>>(

@@ -82,5 +82,29 @@ export async function checkEntries(context, names = Object.keys(ENTRIES)) {
   return results;
 }
 
+/**
+ * Two threads, where the engine has them: they work on the same memory.
+ *
+ * @param {Context} context
+ * @returns {Promise<unknown>} what init() resolves to, and whether the bits are those of one thread
+ */
+export async function checkThreads({ load }) {
+  const { dispose, init, plan, zeros } = await load("layernorm");
+  const run = () => {
+    const x = zeros([500, 1025]);
+    for (const i of x.data.keys()) x.data[i] = (i * 7919) % 1009;
+    const step = plan("layerNorm", x, { weight: 1.5, returnStats: true });
+    for (let i = 0; i < 20; i++) step.run();
+    return digest([[...step.output.data], [...step.rstd.data]]);
+  };
+  dispose();
+  const expected = run();
+  dispose();
+  const used = await init({ threads: 2 });
+  const same = run() === expected;
+  dispose();
+  return { used, same };
+}
+
 /** @param {unknown} results plain data @returns {string} one hash of all of it */
 export const digest = (results) => fnv1a([new TextEncoder().encode(JSON.stringify(results))]);

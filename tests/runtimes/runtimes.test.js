@@ -27,7 +27,9 @@ describe("without a page", () => {
 
   for (const { name, path, args } of SCRIPTED) {
     const skip = path === undefined && `there is none for ${process.platform} ${process.arch}`;
-    test(`every entry gives the same bits in ${name} and its Worker`, { skip }, async (t) => {
+    test(`every entry gives the same bits in ${name} and its Worker, and two threads do`, {
+      skip,
+    }, async (t) => {
       const child = spawn(String(path), [...args, "tests/runtimes/script.js"], {
         cwd: folder,
         timeout: TIMEOUT_MS,
@@ -44,7 +46,9 @@ describe("without a page", () => {
       const status = await new Promise((resolve) => child.once("close", resolve));
       assert.equal(stderr, "");
       assert.equal(status, 0);
-      const { main, worker } = JSON.parse(stdout);
+      const { main, worker, threads } = JSON.parse(stdout);
+      const used = { threads: 2, relaxedSimd: false, reasons: [] };
+      assert.deepEqual(threads, { used, same: true });
       assertEntries(worker, `a Worker of ${name}`);
       t.diagnostic(assertEntries(main, name));
     });

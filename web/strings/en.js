@@ -12,6 +12,14 @@ export default {
   themeLight: "Light",
   themeDark: "Dark",
 
+  contents: "Contents",
+  sectionFailed: "This part of the page could not be loaded.",
+  sectionAgain: "Reload the page",
+  chartNumbers: "The numbers",
+  copy: "Copy",
+  copied: "Copied",
+  notCopied: "The browser did not allow it",
+
   heading: "Layer normalization, step by step",
   lede: "Inside a neural network, vectors of numbers pass from layer to layer, and their size drifts as they go. Layer normalization takes each vector by itself, moves its mean to 0 and its spread to 1, and then applies a scale and a shift that the network learns.",
   invitation:
@@ -139,6 +147,44 @@ export default {
   noteRms:
     "The same set as LayerNorm’s, but no mean is subtracted: each value is divided by the root of the mean square.",
 
+  networkTitle: "In a network",
+  networkText:
+    "The English document puts LayerNorm into a small network: 64 inputs, a layer of 128 neurons, LayerNorm, ReLU, and a layer of 10 outputs. Here it is with random weights, on a batch of 10 random inputs, computed in your browser.",
+
+  recurrentTitle: "Recurrent networks",
+  recurrentText:
+    "A recurrent network reads a sequence one element after the other and passes its state on. BatchNorm would need statistics of its own for every position; LayerNorm takes each state by itself. The Russian document says that it makes language models converge 2–3 times sooner. Measured:",
+  transformersTitle: "Transformers",
+  transformersText:
+    "In a transformer each block adds its result to what came in. The norm may stand before the block’s branches (pre-LN, as in GPT-2 and later models) or after the sums (post-LN, as in the first transformer and BERT). The place decides how large gradients are when training begins.",
+  convolutionalTitle: "Convolutional networks, small batches",
+  convolutionalText:
+    "Where pictures are large, a batch may have only a few of them, and the documents say that BatchNorm then estimates its statistics badly. GroupNorm and LayerNorm do not look at other items at all. Measured:",
+
+  experimentStored: "Measured in the repository",
+  experimentFrom: "by {command}, {minutes} min in Node {node}",
+  experimentLive: "Now on your machine",
+  experimentSeed: "Seed",
+  experimentSeedProblem: "The seed is a whole number from 1 to 9999.",
+  experimentRun: "Run",
+  experimentAgain: "Run again",
+  experimentPause: "Pause",
+  experimentResume: "Go on",
+  experimentStop: "Stop",
+  experimentProgress: "How far the training is",
+  experimentLoading: "Loading TensorFlow.js, about 0.4 MB…",
+  experimentRunning: "Training, in the background: the page stays yours.",
+  experimentPaused: "Paused.",
+  experimentStopped: "Stopped.",
+  experimentDone: "Done in {seconds} s.",
+  experimentFailed: "It failed: {message}",
+  experimentLoss: "Loss",
+  experimentGradient: "Norm of the gradient",
+  experimentLossChart: "The loss of each network as it learns.",
+  experimentGradientChart:
+    "The norm of the gradient of all parameters together, as each network learns.",
+  experimentStep: "step of training",
+
   conditionalTitle: "Conditional LayerNorm",
   conditionalText:
     "Here scale and shift are not the same for every input: they come from a condition, such as the time step of a diffusion model or the class of the picture it is to draw. A network learns the map from condition to scale and shift. Here the condition is one number <i>c</i>, the map is fixed, and the vector is your <b>x</b><sub>1</sub>.",
@@ -162,32 +208,15 @@ export default {
     "Standard deviation after normalizing against eps from 1e-12 to 10. At eps {eps}: {spreads}.",
   epsPlotAxis: "standard deviation after, against ε",
 
-  waysTitle: "One tensor, three ways",
-  waysText:
-    "The same LayerNorm as a plain JavaScript loop, through this package’s WebAssembly, and on the graphics card through WebGPU. The loop sums in double precision; the other results are compared with its own before anything is timed.",
-  waysSize: "Size",
-  waysRun: "Run",
-  waysRunning: "Running: {way}…",
-  wayPlain: "Plain JavaScript",
-  wayTyped: "WebAssembly, ordinary arrays",
-  wayPlan: "WebAssembly, data already there",
-  wayGpu: "WebGPU, data already there",
-  wayGpuCopied: "WebGPU, sent there and read back",
-  waysColumnWay: "Way",
-  waysColumnRate: "GB/s",
-  waysColumnTime: "Time",
-  waysColumnDifference: "Largest difference",
-  waysMs: "{ms} ms",
-  waysCaption:
-    "{rows} × {features} float32: {size} MB read and as much written. Medians on this machine, differences relative to the larger of 1 and the result.",
-  waysDone: "All results agree. Fastest here is “{way}”: {factor} times the plain loop.",
-  waysDiffers: "The result of “{way}” differs more than it may. Please report it.",
-  waysAdapter: "WebGPU runs on: {name}.",
-  waysSoftware: "That is no graphics card but a program on the processor, so it is slow.",
-  waysNoWebGpu: "This browser has no WebGPU, so the graphics card takes no part.",
-  waysNoAdapter:
-    "This browser has WebGPU but found no graphics card that it may use, so none takes part.",
-  waysFailed: "It failed: {message}",
+  rmsCostTitle: "What RMSNorm saves",
+  adaptiveTitle: "Adaptive LayerNorm",
+  smallTitle: "ε and small variance",
+  exactTitle: "Exactness",
+  speedTitle: "Speed",
+  runStop: "Stop",
+  runStopped: "Stopped. What was done until then stands below.",
+  runFailed: "It failed: {message}",
+  runProgress: "How far it has got",
 
   errataTitle: "Where the documents are wrong",
   errataText:
@@ -213,16 +242,11 @@ export default {
   convergenceWhere: "Recurrent neural networks",
   convergenceSays: "LayerNorm converges 2–3 times sooner in language models.",
   convergenceRight:
-    "A claim to measure, not to repeat. This page trains nothing, so it has no figure.",
+    "A claim to measure, not to repeat: <a href='#recurrent'>measured above</a>, and you can run it here.",
   rmsCostWhere: "RMS Layer Normalization",
   rmsCostSays: "RMSNorm saves <span class='number'>10–15%</span> of the cost.",
-  rmsCostRight: "A claim to measure, not to repeat: measure it here, on your machine.",
-  measure: "Measure",
-  measuring: "Measuring…",
-  measured:
-    "{rows} × {features} float32, median of {runs}: LayerNorm {layer} ms, RMSNorm {rms} ms. RMSNorm takes {percent}% {direction} here.",
-  less: "less",
-  more: "more",
+  rmsCostRight:
+    "A claim to measure, not to repeat: <a href='#rms-cost'>measure it here</a>, on your machine.",
 
   codeTitle: "In code",
   codeText:
