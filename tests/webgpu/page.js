@@ -160,3 +160,16 @@ export async function tensorflow() {
   }
   return worst;
 }
+
+/** The sweep in a page. @param {number} time in milliseconds */
+export async function sweepFor(time) {
+  const adapter = await /** @type {any} */ (navigator).gpu?.requestAdapter();
+  if (!adapter) return { reason: "the browser finds no adapter" };
+  const [{ WebGpuNorm }, { sweep }] = await Promise.all([load(), import("./sweep.js")]);
+  const norm = await WebGpuNorm.create({ adapter });
+  const { vendor, architecture, device, description } = adapter.info;
+  const found = await sweep(norm, time);
+  norm.dispose();
+  const names = [navigator.userAgent.split(" ").at(-1), vendor, architecture, device, description];
+  return { ...found, name: names.filter(Boolean).join(" ") };
+}
