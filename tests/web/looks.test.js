@@ -40,7 +40,7 @@ const LATIN_ALLOWED = new Set(
   `LayerNorm RMSNorm Norm Layer Normalization RMS Root Mean Square What is Pre LN Post BERT GPT AdaIN DiT T5 PyTorch Keras
    Flax WebAssembly SIMD JavaScript C layernorm float32 H EN RU e x y r i n x1 x2 x3
    BatchNorm InstanceNorm GroupNorm scale shift c WebGPU
-   N L G l g LSTM ReLU LLaMA Mistral TensorFlow js Adam MNIST Node v20`.split(/\s+/),
+   N L G l g uPlot LSTM ReLU LLaMA Mistral TensorFlow js Adam MNIST Node v20`.split(/\s+/),
 );
 
 /** Run in the page: what is wider than the screen, or cut off by its own box. */

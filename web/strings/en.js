@@ -260,4 +260,5 @@ export default {
     "Everything runs in your browser, on the package <code>layernorm</code> {version}: C++ compiled to WebAssembly SIMD. No number leaves the page, and it works offline.",
   paper: "The paper: Ba, Kiros and Hinton, Layer Normalization, 2016",
   rmsPaper: "Zhang and Sennrich, Root Mean Square Layer Normalization, 2019",
+  licences: "Licences of what this page carries: uPlot, TensorFlow.js, digits of MNIST",
 };

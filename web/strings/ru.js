@@ -260,4 +260,5 @@ export default {
     "Всё считается в вашем браузере пакетом <code>layernorm</code> {version}: C++, собранный в WebAssembly SIMD. Числа не покидают страницу, и она работает без сети.",
   paper: "Статья: Ба, Кирос и Хинтон, Layer Normalization, 2016",
   rmsPaper: "Чжан и Зеннрих, Root Mean Square Layer Normalization, 2019",
+  licences: "Лицензии того, что есть на странице: uPlot, TensorFlow.js, цифры MNIST",
 };
