@@ -79,6 +79,12 @@ export class RawCall {
       roundNormalized !== this.#roundNormalized ||
       unbiased !== this.#unbiased
     ) {
+      // What calls of the other kind alone have must not stay remote: where anything is, the core stages values in the arena, in
+      // which those of forward calls may stand already.
+      if (backward !== this.#backward) {
+        for (const [role, slot] of this.#slots.entries())
+          this.#setRemote(role as Role, slot, false);
+      }
       this.#op = kernel;
       this.#backward = backward;
       this.#dtype = dtype;

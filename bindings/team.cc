@@ -37,10 +37,14 @@ struct Team {
 
 Team team;
 
-// Bytes of x for each part, at least, and of a call that is split at all: in a loop it gains half. The pieces in which typed
-// arrays come are smaller; beside their copies nothing is gained.
-constexpr uint64_t kPartBytes = 65536;
+// Bytes of x of a call that is split at all: in a loop it gains half. The pieces in which typed arrays come are smaller; beside
+// their copies nothing is gained.
 constexpr uint64_t kSplitBytes = 160 * 1024;
+// Bytes of x in a part. Some parts for each thread even out when it comes; where a part begins, memory and arithmetic do not
+// overlap yet.
+constexpr uint64_t kFewestBytes = 64 * 1024;
+constexpr uint64_t kMostBytes = 2048 * 1024;
+constexpr uint64_t kPartsEach = 4;
 // Waking the workers takes as long as a part or two. It is worth that for a call of so many bytes, and for smaller ones, of
 // which nobody knows whether they are far from each other or in a loop, once as many went by while workers slept.
 constexpr uint64_t kWakeBytes = 1 << 20;
@@ -115,7 +119,8 @@ size_t count_shares(const Call& call) {
   if (team.threads == 1 || bytes < kSplitBytes) return 1;
   // As many for each thread.
   const auto whole = [](uint64_t parts) { return parts < team.threads ? parts : parts - parts % team.threads; };
-  const uint64_t most = std::max<uint64_t>(whole(bytes / kPartBytes), 2);
+  const uint64_t part = std::clamp(bytes / (kPartsEach * team.threads), kFewestBytes, kMostBytes);
+  const uint64_t most = std::max<uint64_t>(whole(bytes / part), 2);
   return static_cast<size_t>(whole(count_parts(call, static_cast<size_t>(most))));
 }
 

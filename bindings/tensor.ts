@@ -177,7 +177,8 @@ export class Tensor<D extends DType = DType> {
 
   /**
    * The elements, as a live view of wasm memory: what is written there, the next call reads. Read `data` anew after other
-   * calls of this package; a view that is kept can be detached by them.
+   * calls of this package; a view that is kept can be detached by them. With `init({ threads })` its buffer is a
+   * SharedArrayBuffer.
    *
    * @throws {TypeError} if the tensor was disposed, or lost by `dispose()`
    */

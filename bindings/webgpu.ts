@@ -228,7 +228,7 @@ export class WebGpuNorm {
       const target = device.buffer(wordBytes, USAGE.mapRead | USAGE.copyTarget);
       if (size === 0) return target;
       const encoder = device.gpu.createCommandEncoder();
-      encoder.copyBufferToBuffer(buffer, address, target, 0, wordBytes);
+      encoder.copyBufferToBuffer(buffer as never, address, target as never, 0, wordBytes);
       device.gpu.queue.submit([encoder.finish()] as never[]);
       return target;
     });

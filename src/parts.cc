@@ -1,5 +1,7 @@
 // Splitting a call: a part of it is a call by itself, over some of the indices of one dimension that is kept.
 #include <algorithm>
+#include <cstddef>
+#include <type_traits>
 
 #include "layernorm/layernorm.h"
 
@@ -45,11 +47,11 @@ bool wants_gradients(const Call& call) {
   return call.backward && std::ranges::any_of(call.gradients, [](const Call::Gradient& each) { return each.wanted; });
 }
 
-template <class T>
-void advance(T*& data, uint64_t elements, size_t element_size) {
-  if (data == nullptr) return;
-  const auto address = reinterpret_cast<uintptr_t>(data) + static_cast<uintptr_t>(elements) * element_size;
-  data = reinterpret_cast<T*>(address);
+// Void is void or const void.
+template <class Void>
+void advance(Void*& data, uint64_t elements, size_t element_size) {
+  using Byte = std::conditional_t<std::is_const_v<Void>, const std::byte, std::byte>;
+  if (data != nullptr) data = static_cast<Byte*>(data) + elements * element_size;
 }
 
 /// Makes `part` the n positions from `begin` on, which differ in the last dimension of the split alone.
@@ -78,8 +80,9 @@ void narrow(const Call& call, const Split& split, uint64_t begin, uint64_t n, Ca
   advance(part.sum, begin * elements, size);
   advance(part.grad_output, begin * elements, element_size(call.grad_output_dtype));
   advance(part.grad_sum, begin * elements, element_size(call.grad_sum_dtype));
-  advance(part.mean, begin * runs, sizeof(double));
-  advance(part.rstd, begin * runs, sizeof(double));
+  for (double** statistic : {&part.mean, &part.rstd}) {
+    if (*statistic != nullptr) *statistic += begin * runs;
+  }
 }
 
 }  // namespace

@@ -18,7 +18,6 @@ import {
   denseStrides,
   elementwise,
   items,
-  type Kernel,
   type Memory,
   merged,
   momentOverrides,
@@ -40,7 +39,8 @@ export interface BackwardOperands extends Operands {
 type AffineName = (typeof AFFINE)[number];
 
 export function backward(e: Emitter, d: Descriptor, at: BackwardOperands): void {
-  const constants = constantsOf(d);
+  // Small values count even far below eps: the gradient of the weight is made of them.
+  const constants = constantsOf(d).lowerFloor();
   const records = at.parameters.has("givenRstd")
     ? takeGiven(e, d, at, constants)
     : takeWideMoments(e, d, at, constants);
@@ -307,7 +307,7 @@ interface Summing {
 
 function sumOver(e: Emitter, view: readonly Axis[], sum: Summing): void {
   const values = product(view.filter(({ reduced }) => reduced).map(({ size }) => size));
-  const { reduce, lanes, piece } = formOf(view, values, sum.count, undefined);
+  const { reduce, lanes, piece } = formOf(view, values, sum.count, e.subgroups);
   const piecesOf = (memory: Memory, all: number) =>
     pieceUse("pieces", memory, sum.numbers, all, true);
   const first = sum.uses[0]!.memory;
@@ -317,10 +317,17 @@ function sumOver(e: Emitter, view: readonly Axis[], sum: Summing): void {
   ]);
   const pieces = e.scratch("sums", sum.count * cut.all, "record");
   const last = view.at(-1)!;
+  const parts = [...sum.parts, "sums"];
+  const takesRuns = parts.includes("wide_runs");
+  const oneRun = (quads: boolean) =>
+    takesRuns ? { one_run: +(quads && sum.runs.at(-1) === 0) } : {};
   for (const box of cut.boxes) {
-    const firstChunk = cut.first(box);
-    const kernel: Kernel = {
-      kernel: "sums_kernel",
+    const fill = (part: Box, uniform: Uniform) => {
+      uniform.set("runs", runsIn(view, part)).set("count", cut.count(part));
+      uniform.set("chunks", cut.chunks(part)).set("allChunks", cut.all);
+      uniform.set("lanes", lanes).set("piece", piece).add("firstChunk", cut.first(box));
+    };
+    const common = {
       view,
       x: denseStrides(view),
       runs: sum.runs,
@@ -329,33 +336,49 @@ function sumOver(e: Emitter, view: readonly Axis[], sum: Summing): void {
       numbers: sum.affine ?? {},
       absent: sum.absent ?? [],
       byRuns: true,
-      canQuads: (part: Box) =>
-        last.reduced && last.size % 4 === 0 && part.size.at(-1)! % 4 === 0 && values > 16,
-      make: (part, quads) => {
-        const runs = runsIn(view, part);
-        const chunks = cut.chunks(part);
-        const form = quads ? "summed_quads" : "summed_elements";
-        return {
-          parts: [...sum.parts, "sums", form, reduce, `${reduce}_wide`],
-          overrides: {
-            ...sum.overrides,
-            ...(sum.parts.includes("wide_runs")
-              ? { one_run: +(quads && sum.runs.at(-1) === 0) }
-              : {}),
-          },
-          workgroups: Math.ceil((runs * chunks) / (THREADS / lanes)),
-          fill: (uniform) => {
-            uniform.set("runs", runs).set("count", cut.count(part)).set("chunks", chunks);
-            uniform.set("allChunks", cut.all).set("lanes", lanes).set("piece", piece);
-            uniform.add("firstChunk", firstChunk);
-          },
-        };
-      },
     };
-    e.emit(kernel, true, [box]);
+    const areQuads = last.size % 4 === 0 && box.size.at(-1)! % 4 === 0 && e.areAligned(sum.uses);
+    const lanesOf = (part: Box) => runsIn(view, part) * cut.chunks(part);
+    if (!last.reduced && areQuads) {
+      e.emit(
+        {
+          ...common,
+          kernel: "sums_columns_kernel",
+          canQuads: () => true,
+          make: (part, quads) => ({
+            parts: [...parts, "summed_columns"],
+            overrides: { ...sum.overrides, ...oneRun(quads) },
+            workgroups: Math.ceil(lanesOf(part) / 4 / THREADS),
+            fill: (uniform) => fill(part, uniform),
+          }),
+        },
+        true,
+        [box],
+      );
+      continue;
+    }
+    e.emit(
+      {
+        ...common,
+        kernel: "sums_kernel",
+        canQuads: () => last.reduced && areQuads && values > 16,
+        make: (part, quads) => ({
+          parts: [...parts, quads ? "summed_quads" : "summed_elements", reduce, `${reduce}_wide`],
+          overrides: { ...sum.overrides, ...oneRun(quads) },
+          workgroups: Math.ceil(lanesOf(part) / (THREADS / lanes)),
+          fill: (uniform) => fill(part, uniform),
+        }),
+      },
+      true,
+      [box],
+    );
   }
   const { finish } = sum;
-  const merge = mergeFormOf(cut.all, undefined);
+  // Few pieces are for one lane: sums of parameters can be many.
+  const merge =
+    cut.all <= 8
+      ? ({ reduce: "reduce_alone", lanes: 1 } as const)
+      : mergeFormOf(cut.all, e.subgroups);
   e.emit({
     kernel: "sums_merge_kernel",
     view: [{ size: sum.count, reduced: false }],

@@ -9,6 +9,7 @@ import { type Axis, type Box, reachIn, slabsOf } from "./slabs.js";
 import { MOST_DIMS, Uniform } from "./uniform.js";
 import {
   accessOf,
+  BLOCK,
   BYTES,
   type Dispatch,
   dimsOf,
@@ -38,7 +39,13 @@ export class Emitter {
 
   /** Memory by name between the dispatches of one call. */
   scratch(name: string, count: number, dtype: StoredType): Memory {
-    return { buffer: this.#scratch(name, count * BYTES[dtype]), offset: 0, dtype };
+    const bytes = count * BYTES[dtype];
+    const { maxBufferSize: most } = this.#limits;
+    if (bytes > most) {
+      const expected = `what needs at most ${most} bytes in between (the device's maxBufferSize)`;
+      throw wrongValue(this.#where, "x", expected, `${bytes}`);
+    }
+    return { buffer: this.#scratch(name, bytes), offset: 0, dtype };
   }
 
   slabs(
@@ -74,11 +81,12 @@ export class Emitter {
     );
   }
 
-  areAligned(uses: readonly Use[]): boolean {
+  /** Whether x and y begin where so many elements side by side may be accessed at once. */
+  areAligned(uses: readonly Use[], many = 4): boolean {
     return (
       uses.every(
         ({ role, memory }) =>
-          (role !== "x" && role !== "y") || memory.offset % (4 * BYTES[memory.dtype]) === 0,
+          (role !== "x" && role !== "y") || memory.offset % (many * BYTES[memory.dtype]) === 0,
       ) && !sharesWithWritten(uses)
     );
   }
@@ -105,7 +113,7 @@ export class Emitter {
         x.every(({ memory, strides }) => {
           const bytes = BYTES[memory.dtype];
           const [first] = reachIn({ bytes, strides }, box);
-          return (memory.offset / bytes + first) % 4 === 0;
+          return (memory.offset / bytes + first) % (kernel.blocks ? BLOCK : 4) === 0;
         });
       const made = kernel.make(box, quads);
       const { bindings, accesses, types, bases } = this.#bind(kernel, box, quads);
@@ -206,7 +214,7 @@ export class Emitter {
         bases.push({ use, base });
         const access = accessOf(use, binding, kernel, box, quads, base);
         accesses.push(access);
-        type = bindingType(access.dtype, access.quads);
+        type = bindingType(access);
       }
       types.push({ written, type });
     }

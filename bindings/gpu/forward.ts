@@ -147,7 +147,7 @@ function normalizeElements(
       items(
         box,
         quads,
-        ["moments", ...affineParts(d)],
+        ["moments", ...affineParts(d), "affine_at"],
         { ...affineOverrides(d), one_run: +(quads && last.reduced) },
         at.y,
       ),

@@ -3,9 +3,11 @@ import type { Descriptor } from "../descriptor.js";
 import type { Emitter } from "./emitter.js";
 import { formOf, mergeFormOf, THREADS } from "./form.js";
 import { cutRuns, pieceUse, recordUse } from "./pieces.js";
+import { canBlocks, tileParts } from "./runs.js";
 import type { Uniform } from "./uniform.js";
 import {
   absentStatistics,
+  BLOCK,
   denseStrides,
   type Memory,
   merged,
@@ -42,10 +44,13 @@ export function takeMoments(
   const target = whole
     ? recordUse("records", records, runs, true)
     : pieceUse("records", pieces, runs, cut.all, true);
+  const canBeBlocks = contiguous && canBlocks(e, form, view, [xUse]);
   for (const box of cut.boxes) {
+    const blocks = canBeBlocks && cut.count(box) % BLOCK === 0;
     const firstChunk = cut.first(box);
     e.emit(
       {
+        blocks,
         kernel: "moments_kernel",
         view,
         x: strides,
@@ -62,8 +67,7 @@ export function takeMoments(
             parts: [
               "moments",
               form.reduce,
-              quads ? "tile_quads" : "tile_elements",
-              form.values,
+              ...tileParts(quads, blocks, form.values),
               "tile_moments",
               "record",
             ],

@@ -1,7 +1,8 @@
 // Runs whose values lie side by side, or that workgroups hold.
 import type { Descriptor } from "../descriptor.js";
 import type { Emitter } from "./emitter.js";
-import { formOf, THREADS } from "./form.js";
+import { type Form, formOf, THREADS } from "./form.js";
+import type { Axis } from "./slabs.js";
 import type { Uniform } from "./uniform.js";
 import {
   absentAffine,
@@ -10,6 +11,8 @@ import {
   affineOverrides,
   affineParts,
   affineUses,
+  BLOCK,
+  BYTES,
   denseStrides,
   type Memory,
   momentOverrides,
@@ -36,7 +39,8 @@ export function normalizeRuns(
   const contiguous =
     !columns && view.slice(view.length - reduced.length).every((axis) => axis.reduced);
   const canQuads = contiguous && view.at(-1)!.size % 4 === 0;
-  const { reduce, values, lanes, piece } = formOf(view, count, d.runs, e.subgroups);
+  const form = formOf(view, count, d.runs, e.subgroups);
+  const { reduce, values, lanes, piece } = form;
   if (piece < count) return false;
   const strides = denseStrides(view);
   const uses: Use[] = [
@@ -47,8 +51,10 @@ export function normalizeRuns(
   ];
   // Words that two runs share have to be written by one lane.
   if (x.dtype !== "float32" && !(canQuads && e.areAligned(uses))) return false;
+  const blocks = contiguous && canBlocks(e, form, view, uses);
   return e.emit(
     {
+      blocks,
       kernel: "runs_kernel",
       view,
       x: strides,
@@ -62,17 +68,14 @@ export function normalizeRuns(
       canQuads: () => canQuads,
       make: (box, quads) => {
         const runs = runsIn(view, box);
-        const form = quads ? "quads" : "elements";
         return {
           parts: [
             "moments",
             reduce,
-            `tile_${form}`,
-            values,
+            ...tileParts(quads, blocks, values),
             "tile_moments",
             "record",
-            ...affineParts(d),
-            `finish_${form}`,
+            ...finishParts(d, quads, blocks),
           ],
           overrides: {
             ...momentOverrides(d),
@@ -103,7 +106,8 @@ export function normalizePieces(
   const { view } = d;
   const reduced = view.filter((axis) => axis.reduced);
   const count = product(reduced.map(({ size }) => size));
-  const { reduce, lanes, piece: most } = formOf(view, count, d.runs, e.subgroups);
+  const form = formOf(view, count, d.runs, e.subgroups);
+  const { reduce, lanes, piece: most } = form;
   const contiguous = view.slice(view.length - reduced.length).every((axis) => axis.reduced);
   const strides = denseStrides(view);
   const uses: Use[] = [
@@ -122,9 +126,12 @@ export function normalizePieces(
   const boxes = e.slabs(view, uses);
   // A cut within the last dimension would leave quads there only where it is a multiple of four.
   if (boxes!.some(({ size }) => size.at(-1)! % 4 !== 0)) return false;
-  const piece = Math.ceil(Math.min(most, 4096) / 4) * 4;
+  const blocks =
+    canBlocks(e, form, view, uses) && boxes!.every(({ size }) => size.at(-1)! % BLOCK === 0);
+  const piece = Math.ceil(Math.min(most, 4096) / BLOCK) * BLOCK;
   return e.emit(
     {
+      blocks,
       kernel: "pieces_kernel",
       view,
       x: strides,
@@ -140,7 +147,12 @@ export function normalizePieces(
         const here = product(box.size) / runs;
         const chunks = Math.ceil(here / piece);
         return {
-          parts: ["moments", reduce, "tile_quads", "streamed", ...affineParts(d), "finish_quads"],
+          parts: [
+            "moments",
+            reduce,
+            ...(blocks ? ["tile_blocks", "tile_moments"] : ["tile_quads", "streamed"]),
+            ...finishParts(d, true, blocks),
+          ],
           overrides: affineOverrides(d),
           workgroups: Math.ceil((runs * chunks) / (THREADS / lanes)),
           fill: (uniform) =>
@@ -156,4 +168,39 @@ export function normalizePieces(
     true,
     boxes,
   );
+}
+
+/** Whether lanes take blocks: what is stored as float32 and stands in whole ones, or does not advance along a run. */
+export function canBlocks(
+  e: Emitter,
+  { blocks = false }: Form,
+  view: readonly Axis[],
+  uses: readonly Use[],
+): boolean {
+  const last = view.length - 1;
+  return (
+    blocks &&
+    view[last]!.reduced &&
+    view[last]!.size % BLOCK === 0 &&
+    e.areAligned(uses, BLOCK) &&
+    uses.every(({ role, memory, strides }) => {
+      if (role !== "x" && role !== "y" && role !== "parameter") return true;
+      if (role === "parameter" && strides[last] === 0) return true;
+      const inBlocks = strides.every((stride, d) => d === last || stride % BLOCK === 0);
+      const isAligned = memory.offset % (BLOCK * BYTES[memory.dtype]) === 0;
+      return memory.dtype === "float32" && strides[last] === 1 && inBlocks && isAligned;
+    })
+  );
+}
+
+/** How lanes take the values of runs. */
+export function tileParts(quads: boolean, blocks: boolean, values: Form["values"]): string[] {
+  if (quads && blocks) return ["tile_blocks"];
+  return [quads ? "tile_quads" : "tile_elements", values, "tile_sums"];
+}
+
+function finishParts(d: Descriptor, quads: boolean, blocks: boolean): string[] {
+  const parts = affineParts(d);
+  if (quads && blocks) return [...parts, "finish_blocks"];
+  return [...parts, "affine_at", quads ? "finish_quads" : "finish_elements", "finish"];
 }

@@ -13,6 +13,8 @@ export interface Access {
   readonly dtype: StoredType;
   /** Whether the binding is one of four elements each. */
   readonly quads: boolean;
+  /** Whether it is one of 16 float32 each. */
+  readonly blocks?: boolean;
   /** What the kernel asks for: elements, elements for those of x (each, the same for four, four that lie side by side), to store. */
   readonly does: readonly ("load" | "each" | "same" | "quad" | "store" | "record" | "statistic")[];
 }
@@ -37,8 +39,9 @@ export function keyOf(program: Program): string {
 }
 
 /** The declaration of a binding of an element type. */
-export function bindingType(dtype: StoredType, quads: boolean): string {
+export function bindingType({ dtype, quads, blocks }: Access): string {
   if (dtype === "record") return "array<vec4f>";
+  if (blocks) return "array<mat4x4f>";
   if (!quads) return "array<u32>";
   return dtype === "float32" ? "array<vec4u>" : "array<vec2u>";
 }
@@ -64,8 +67,8 @@ export function textOf({
     const mode = written ? "read_write" : "read";
     texts.push(`@group(0) @binding(${i + 1}) var<storage, ${mode}> buffer_${i}: ${type};\n`);
   }
-  for (const { name, binding, dtype: type, quads, does } of accesses) {
-    const form = `${bytesName(type)}${quads ? "_quads" : ""}`;
+  for (const { name, binding, dtype: type, quads, blocks, does } of accesses) {
+    const form = `${bytesName(type)}${blocks ? "_blocks" : quads ? "_quads" : ""}`;
     const fill = (text: string | undefined) =>
       texts.push(
         text!

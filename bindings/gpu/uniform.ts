@@ -96,6 +96,12 @@ export class Uniform {
     return this.setFloat("rstdMost", 1 / root);
   }
 
+  /** Values count down to much smaller ones; scaled values, and the root of eps beside them, stay far from the ends of float32. */
+  lowerFloor(): this {
+    this.#floats[FLOATS.floor]! *= 2 ** -30;
+    return this;
+  }
+
   get key(): string {
     return this.words.join();
   }

@@ -31,6 +31,9 @@ export interface Operands {
   readonly parameters: ReadonlyMap<ParameterName, Memory>;
 }
 
+/** Elements of an access on a CPU. */
+export const BLOCK = 16;
+
 export const BYTES = { float32: 4, float16: 2, bfloat16: 2, record: 32 } as const;
 
 /** An operand of a kernel: what it does there, and how it advances along the view. */
@@ -57,6 +60,8 @@ export interface Kernel {
   readonly constants: Uniform;
   readonly numbers?: Readonly<Record<string, number>>;
   readonly absent?: readonly string[];
+  /** Whether x and y are accessed in blocks where they could be in quads. */
+  readonly blocks?: boolean;
   /** How many dimensions from the outermost on may be cut where bindings are too small. */
   readonly cuts?: number;
   /** Whether a lane's four elements can lie side by side in a box, alignment aside. */
@@ -121,18 +126,19 @@ export function sharesWithWritten(uses: readonly Use[]): boolean {
 export function accessOf(
   use: Use,
   binding: number,
-  { view }: Kernel,
+  { view, blocks: wants = false }: Kernel,
   box: Box,
   quads: boolean,
   base: number,
 ): Access {
   const { name, memory, strides, role } = use;
   const { dtype } = memory;
+  const blocks = wants && quads;
   switch (role) {
     case "x":
-      return { name, binding, dtype, quads, does: ["load"] };
+      return { name, binding, dtype, quads, blocks, does: ["load"] };
     case "y":
-      return { name, binding, dtype, quads, does: ["store"] };
+      return { name, binding, dtype, quads, blocks, does: ["store"] };
     case "target":
       return { name, binding, dtype, quads: false, does: ["store"] };
     case "vector":
@@ -151,6 +157,7 @@ export function accessOf(
         return { name, binding, dtype, quads: false, does: ["load", same ? "same" : "each"] };
       }
       if (!moves(last)) return { name, binding, dtype, quads: false, does: ["load", "same"] };
+      if (blocks) return { name, binding, dtype, quads, blocks, does: ["load"] };
       const aligned =
         strides[last] === 1 &&
         base % 4 === 0 &&

@@ -15,8 +15,8 @@ fn finish_sums(run: u32, total: Wide) {
   let factor = power_of_two(dims.eps_exponent + exponent_of(record.w));
   let eps = Wide(vec4f(dims.eps * factor * factor), vec4f(dims.eps_low * factor * factor));
   let a = plus(variance, eps);
-  if (variance.high.x <= 0.0) {
-    // Nothing varies, and beside scaled values eps may have vanished.
+  if (a.high.x <= 0.0 || (variance.high.x <= 0.0 && record.w < 1.0)) {
+    // Nothing varies, and beside values that are scaled down eps may have vanished.
     let back = power_of_two(-exponent_of(record.w));
     let most = select(bitcast<f32>(dims.rstd_most), 0.0, dims.rstd_most >= 0x7f800000u);
     records[at] = vec4f(mean.high.x * back, mean.low.x * back, most, 0.0);

@@ -68,3 +68,8 @@ fn scale_for(top: u32) -> f32 {
 fn is_near(mean: f32, variance: f32) -> bool {
   return mean * mean <= 0.0625 * variance;
 }
+
+// Values by the record of their run: shift, rest, factor and scale.
+fn normalized_by(record: vec4f, v: vec4f) -> vec4f {
+  return (opaque(scaled(v, record.w) - record.x) - record.y) * record.z;
+}

@@ -1,12 +1,4 @@
 // Of `count` values of a run of the view from `first` on: four for each lane, each with its own place.
-struct Item {
-  there: vec4<bool>,
-  x: vec4f,
-  grad: vec4f,
-  run: vec4u,  // that x is normalized in
-  at: Indices,
-}
-
 fn item_of(place: Place, first: u32, count: u32, k: u32, turn: u32) -> Item {
   let numbers = (quad_indices + 4u * k) * lane_count() + turn;
   var item: Item;

@@ -1,12 +1,4 @@
 // Of `count` values of a run of the view from `first` on: four for each lane, which lie side by side.
-struct Item {
-  there: vec4<bool>,
-  x: vec4f,
-  grad: vec4f,
-  run: vec4u,  // that x is normalized in
-  at: Indices,
-}
-
 fn item_of(place: Place, first: u32, count: u32, k: u32, turn: u32) -> Item {
   let index = 4u * (k * lane_count() + turn);
   var item: Item;
@@ -19,10 +11,7 @@ fn item_of(place: Place, first: u32, count: u32, k: u32, turn: u32) -> Item {
     item.grad = grad_quad(dims.grad + place.x + along.x);
     item.run = dims.first_run + place.run + along.run + quad_indices * dims.dim[last].run;
     let parameters = dims.parameters + place.parameters + along.parameters;
-    item.at.weight = parameters.x + quad_indices * steps.x;
-    item.at.bias = parameters.y + quad_indices * steps.y;
-    item.at.scale = parameters.z + quad_indices * steps.z;
-    item.at.shift = parameters.w + quad_indices * steps.w;
+    item.at = indices_from(parameters, steps);
   }
   return item;
 }

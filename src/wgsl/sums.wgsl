@@ -1,3 +1,12 @@
+// Four elements and what is known of them.
+struct Item {
+  there: vec4<bool>,
+  x: vec4f,
+  grad: vec4f,
+  run: vec4u,  // that x is normalized in
+  at: Indices,
+}
+
 // Up to four sums of four elements each.
 struct Sums {
   a: Wide,

@@ -102,3 +102,21 @@ export async function gradientsOnGpu(norm, made, { parametersOnGpu = false } = {
   for (const tensor of new Set(owned)) tensor.dispose();
   return values;
 }
+
+/** A device with limits that make tests of splitting small. @param {any} norm @param {Record<string, number>} limits */
+export function limited(norm, limits) {
+  const { device } = norm;
+  const fake = new Proxy(device, {
+    get(target, name) {
+      if (name === "limits")
+        return new Proxy(target.limits, {
+          get: (all, key) => limits[/** @type {string} */ (key)] ?? all[key],
+        });
+      if (name === "features")
+        return { has: (/** @type {string} */ feature) => feature !== "subgroups" };
+      const value = target[name];
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  return /** @type {any} */ (new norm.constructor(fake));
+}
