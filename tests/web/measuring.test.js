@@ -126,6 +126,21 @@ for (const engine of ENGINES) {
       await tab.close();
     });
 
+    test("says in words that workers are not allowed", async () => {
+      const strict = await servePage({ "content-security-policy": "worker-src 'none'" });
+      try {
+        const { tab } = await open(browser, `${strict.url}?lang=en#exactness`, PHONE);
+        await reach(tab, "exactness");
+        await says(tab, "#exact-controls", /^It failed: /);
+        await reach(tab, "speed");
+        await press(tab, "#speed-controls [data-run]");
+        await says(tab, "#speed-controls", /^It failed: /);
+        await tab.close();
+      } finally {
+        await strict.close();
+      }
+    });
+
     test("RMSNorm's cost: shares follow from the times, a run can be stopped and says so", async () => {
       const { tab } = await open(browser, `${server.url}?lang=en#rms-cost`, PHONE);
       await reach(tab, "rms-cost");
