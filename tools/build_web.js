@@ -15,6 +15,9 @@ const WEB = join(ROOT, "web");
 const OUTPUT = join(ROOT, "dist", "web");
 const PEERS = "tests/tfjs";
 
+/** Of sections: each by the address that the page starts it from. */
+const WORKERS = ["exactness", "rms-cost", "speed"].map((id) => `sections/${id}/worker`);
+
 /** Digits, signs and letters of formulas, beside what stands in the formulas themselves. */
 const MATH_CHARACTERS = "0123456789.,;+−-=≈⋅()[]√∞";
 const ASCII = String.fromCharCode(...Array.from({ length: 95 }, (_, i) => 32 + i));
@@ -66,6 +69,7 @@ async function bundle(output) {
       icon: join(WEB, "icon.svg"),
       // A worker's file is found by its name, beside the chunk that starts it.
       experiments: join(WEB, "experiments", "worker.js"),
+      ...Object.fromEntries(WORKERS.map((name) => [name, join(WEB, `${name}.js`)])),
     },
     outdir: output,
     nodePaths: [join(ROOT, PEERS, "node_modules")],

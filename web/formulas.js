@@ -10,6 +10,9 @@ export const FORMULAS = {
   rms: String.raw`r = \sqrt{\frac{1}{H} \sum_{i=1}^{H} x_i^2 + \varepsilon}`,
   rmsNormalize: String.raw`\hat{x}_i = \frac{x_i}{r}, \qquad y_i = \gamma_i \hat{x}_i + \beta_i`,
   conditional: String.raw`y_i = \hat{x}_i \cdot (1 + \mathrm{scale}_i(c)) + \mathrm{shift}_i(c)`,
+  adaptive: String.raw`y_{k,i} = \hat{x}_{k,i} \cdot (1 + \mathrm{scale}_i(c_k)) + \mathrm{shift}_i(c_k)`,
+  adaptiveStyle: String.raw`y_{k,i} = \hat{x}_{k,i} \cdot \sigma_s + \mu_s`,
+  deviationAfter: String.raw`\sigma_{\hat{x}} = \frac{\sigma}{\sqrt{\sigma^2 + \varepsilon}}`,
 };
 
 /** Pieces that the page fills with numbers: `@name@` is a slot, k the vector's number, n its length. */

@@ -6,13 +6,11 @@ import { renderConditional } from "./conditional.js";
 import { CONDITION_STEP, exploringFromHash, exploringToHash, fitted, START } from "./exploring.js";
 import { Form } from "./form.js";
 import { currentLanguage, t, translate } from "./i18n.js";
-import { measure } from "./measure.js";
-import { show } from "./numbers.js";
 import { Places } from "./places.js";
 import { Sections } from "./sections.js";
 import { fromHash, toHash } from "./settings.js";
 import { renderSteps } from "./steps.js";
-import { numberHtml, renderPictures, renderViews, watchWidth } from "./views.js";
+import { renderPictures, renderViews, watchWidth } from "./views.js";
 import { work } from "./worked_example.js";
 
 /** @typedef {import("./numbers.js").Language} Language */
@@ -35,8 +33,6 @@ let works = [];
 let addressTimer = 0;
 /** @type {unknown} */
 let failure;
-/** @type {ReturnType<typeof measure> | undefined} */
-let measured;
 
 /** Whether the package can compute. */
 const ready = init().then(
@@ -55,7 +51,6 @@ async function start() {
   setUpTheme();
   setUpLanguages();
   setUpPointing();
-  setUpMeasuring();
   setUpCondition();
   if (!(await ready)) return;
   watchWidth(() => {
@@ -202,7 +197,6 @@ async function changeLanguage(language) {
   history.replaceState(null, "", address);
   if (failure !== undefined) return fail(failure);
   form.translate();
-  showMeasured();
   render();
   sections.render();
 }
@@ -233,46 +227,10 @@ function setUpPointing() {
   });
 }
 
-function setUpMeasuring() {
-  const button = /** @type {HTMLButtonElement} */ (element("measure"));
-  button.addEventListener("click", () => {
-    element("measured").textContent = t("measuring");
-    // Two frames: the word is painted before the measurement keeps the page busy.
-    requestAnimationFrame(() =>
-      requestAnimationFrame(() => {
-        try {
-          measured = measure();
-          showMeasured();
-        } catch (error) {
-          fail(error);
-        }
-      }),
-    );
-  });
-}
-
 function setUpCondition() {
   const slider = /** @type {HTMLInputElement} */ (element("condition"));
   slider.step = String(CONDITION_STEP);
   slider.addEventListener("input", () => explore({ condition: Number(slider.value) }));
-}
-
-function showMeasured() {
-  if (measured === undefined) return;
-  const { rows, features, runs, layer, rms } = measured;
-  const language = currentLanguage();
-  const milliseconds = (/** @type {number} */ value) =>
-    numberHtml(show(Number(value.toPrecision(3)), language));
-  const difference = Math.round((1 - rms / layer) * 100);
-  element("measured").innerHTML = t("measured", {
-    rows: String(rows),
-    features: String(features),
-    runs: String(runs),
-    layer: milliseconds(layer),
-    rms: milliseconds(rms),
-    percent: String(Math.abs(difference)),
-    direction: t(difference >= 0 ? "less" : "more"),
-  });
 }
 
 /**

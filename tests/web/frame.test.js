@@ -8,7 +8,7 @@ import { changeLanguage, open, reach, servePage, textOf, waitForHash } from "./o
 /** @typedef {import("./open_page.js").Tab} Tab */
 
 /** The first section that is loaded when it is reached. */
-const LATER = "ways";
+const LATER = "rms-cost";
 
 /** @param {Tab} tab @param {string} id */
 const isThere = (tab, id) => tab.waitForSelector(`#${id}[data-there]`, { timeout: 20_000 });

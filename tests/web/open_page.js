@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { buildWeb } from "../../tools/build_web.js";
 import { serve } from "../../tools/serve.js";
 
@@ -83,6 +84,32 @@ export async function reach(tab, id) {
     { timeout: 20_000, polling: 100 },
     id,
   );
+}
+
+/**
+ * Waits for something that may take longer than one question to a browser is given.
+ *
+ * @param {() => Promise<boolean>} isSo
+ * @param {{ what: string, ms?: number }} options
+ */
+export async function until(isSo, { what, ms = 80_000 }) {
+  const end = performance.now() + ms;
+  while (!(await isSo())) {
+    assert.ok(performance.now() < end, `in ${ms} ms, not: ${what}`);
+    await sleep(100);
+  }
+}
+
+/**
+ * Waits for the status in a part of the page to match.
+ *
+ * @param {Tab} tab
+ * @param {string} root
+ * @param {RegExp} pattern
+ */
+export function says(tab, root, pattern) {
+  const status = () => textOf(tab, `${root} [role=status]`);
+  return until(async () => pattern.test(await status()), { what: `${root} says ${pattern}` });
 }
 
 /** Reaches every section. @param {Tab} tab */

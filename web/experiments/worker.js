@@ -1,14 +1,12 @@
 // The worker that trains: the experiments of tests/experiments with TensorFlow.js and layernorm/tfjs, in a smaller setting,
 // their variants in turn. It is told to pause and to go on; to stop it, the page ends it.
 
-import { setWasmPaths } from "@tensorflow/tfjs-backend-wasm";
 import * as tf from "@tensorflow/tfjs-core";
-import "@tensorflow/tfjs-backend-cpu";
-import simd from "@tensorflow/tfjs-backend-wasm/dist/tfjs-backend-wasm-simd.wasm";
 import * as tfl from "@tensorflow/tfjs-layers";
 import { init } from "layernorm";
 import * as nn from "layernorm/nn";
 import * as tfjs from "layernorm/tfjs";
+import { useBackend } from "../tensorflow_backend.js";
 import { EXPERIMENTS } from "./experiments.js";
 
 /** @typedef {{ kind: "start", experiment: import("./experiments.js").Name, option: number, seed: number }} Start */
@@ -51,7 +49,7 @@ function say(report) {
 async function run({ experiment, option, seed }) {
   const { backend, load, variants, start } = EXPERIMENTS[experiment];
   await init();
-  await use(backend);
+  await useBackend(backend);
   const data = await load((name) => new URL(`data/${name}`, import.meta.url));
   say({ kind: "ready" });
   const library = { tf, tfl, tfjs, nn };
@@ -87,20 +85,4 @@ async function breathe() {
       goOn = () => done(undefined);
     });
   }
-}
-
-/** @param {"wasm" | "cpu"} name */
-async function use(name) {
-  tf.enableProdMode();
-  if (name === "wasm") {
-    // The page has the one binary that every browser of its own requirements takes.
-    tf.env().set("WASM_HAS_MULTITHREAD_SUPPORT", false);
-    const url = new URL(simd, import.meta.url).href;
-    setWasmPaths({
-      "tfjs-backend-wasm.wasm": url,
-      "tfjs-backend-wasm-simd.wasm": url,
-      "tfjs-backend-wasm-threaded-simd.wasm": url,
-    });
-  }
-  if (!(await tf.setBackend(name))) throw new Error(`TensorFlow.js cannot start "${name}"`);
 }

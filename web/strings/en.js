@@ -214,9 +214,15 @@ export default {
     "Standard deviation after normalizing against eps from 1e-12 to 10. At eps {eps}: {spreads}.",
   epsPlotAxis: "standard deviation after, against ε",
 
-  waysTitle: "One tensor, three ways",
-  waysText:
-    "The same LayerNorm as a plain JavaScript loop, through this package’s WebAssembly, and on the graphics card through WebGPU. The loop sums in double precision; the other results are compared with its own before anything is timed.",
+  rmsCostTitle: "What RMSNorm saves",
+  adaptiveTitle: "Adaptive LayerNorm",
+  smallTitle: "ε and small variance",
+  exactTitle: "Exactness",
+  speedTitle: "Speed",
+  runStop: "Stop",
+  runStopped: "Stopped. What was done until then stands below.",
+  runFailed: "It failed: {message}",
+  runProgress: "How far it has got",
 
   errataTitle: "Where the documents are wrong",
   errataText:
@@ -245,13 +251,8 @@ export default {
     "A claim to measure, not to repeat: <a href='#recurrent'>measured above</a>, and you can run it here.",
   rmsCostWhere: "RMS Layer Normalization",
   rmsCostSays: "RMSNorm saves <span class='number'>10–15%</span> of the cost.",
-  rmsCostRight: "A claim to measure, not to repeat: measure it here, on your machine.",
-  measure: "Measure",
-  measuring: "Measuring…",
-  measured:
-    "{rows} × {features} float32, median of {runs}: LayerNorm {layer} ms, RMSNorm {rms} ms. RMSNorm takes {percent}% {direction} here.",
-  less: "less",
-  more: "more",
+  rmsCostRight:
+    "A claim to measure, not to repeat: <a href='#rms-cost'>measure it here</a>, on your machine.",
 
   codeTitle: "In code",
   codeText:

@@ -215,9 +215,15 @@ export default {
     "Стандартное отклонение после нормализации в зависимости от эпсилон, от 1e-12 до 10. При эпсилон {eps}: {spreads}.",
   epsPlotAxis: "стандартное отклонение после, в зависимости от ε",
 
-  waysTitle: "Один тензор, три способа",
-  waysText:
-    "Одна и та же LayerNorm: обычным циклом на JavaScript, через WebAssembly этого пакета и на видеокарте через WebGPU. Цикл суммирует с двойной точностью; остальные результаты сверяются с его результатом до того, как измеряется время.",
+  rmsCostTitle: "Сколько сберегает RMSNorm",
+  adaptiveTitle: "Адаптивная LayerNorm",
+  smallTitle: "ε и малая дисперсия",
+  exactTitle: "Точность",
+  speedTitle: "Скорость",
+  runStop: "Остановить",
+  runStopped: "Остановлено. Сделанное до этого — ниже.",
+  runFailed: "Не получилось: {message}",
+  runProgress: "Сколько уже сделано",
 
   errataTitle: "Где документы ошибаются",
   errataText:
@@ -246,13 +252,8 @@ export default {
     "Это нужно измерять, а не повторять: <a href='#recurrent'>измерено выше</a>, и запустить можно прямо здесь.",
   rmsCostWhere: "RMS Layer Normalization",
   rmsCostSays: "RMSNorm снижает вычислительные затраты на <span class='number'>10–15 %</span>.",
-  rmsCostRight: "Это нужно измерять, а не повторять: измерьте здесь, на своей машине.",
-  measure: "Измерить",
-  measuring: "Измеряем…",
-  measured:
-    "{rows} × {features} float32, медиана из {runs}: LayerNorm {layer} мс, RMSNorm {rms} мс. Здесь RMSNorm тратит на {percent} % {direction}.",
-  less: "меньше",
-  more: "больше",
+  rmsCostRight:
+    "Это нужно измерять, а не повторять: <a href='#rms-cost'>измерьте здесь</a>, на своей машине.",
 
   codeTitle: "В коде",
   codeText: "Пакет, который вычислил здесь все числа, с вашими числами для <b>x</b><sub>1</sub>:",
