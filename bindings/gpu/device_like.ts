@@ -13,7 +13,7 @@ export interface GPUBufferLike {
 /** A GPUComputePassEncoder. */
 export interface GPUComputePassLike {
   setPipeline(pipeline: object): void;
-  setBindGroup(index: number, group: object): void;
+  setBindGroup(index: number, group: object | null | undefined): void;
   dispatchWorkgroups(x: number, y?: number, z?: number): void;
   end(): void;
 }
