@@ -580,7 +580,7 @@ export interface Init {
    * what is in use, it may be called at any time; concurrent calls share one promise.
    *
    * `layernorm` needs it only where engines refuse to compile at the first call; `layernorm/slim` needs it, or `initSync`,
-   * with `module`, `url` or `bytes`.
+   * with `module`, `url` or `bytes`. With `threads` it loads a build that has its wasm inlined, in every entry.
    *
    * @throws {TypeError} (as a rejection) for a wrong kind, unknown or clashing options
    * @throws {Error} (as a rejection) for other options than those in use or pending, and when loading fails

@@ -273,14 +273,12 @@ function isSoftware({ info = {} }: GPUAdapterLike): boolean {
 
 // biome-ignore lint/suspicious/noExplicitAny: the functions' types say what comes out
 async function run(op: OpName, inputs: readonly unknown[], given: unknown): Promise<any> {
-  const { backend, ...options } = (given ?? {}) as {
-    backend?: unknown;
-  } & Record<string, unknown>;
+  const { backend, ...options } = ownOptions(given);
   // What is no object of options is refused by whoever computes.
   const passed =
     typeof given === "object" && given !== null && backend !== undefined ? options : given;
   if (backend !== undefined && backend !== "wasm" && backend !== "webgpu") {
-    const got = typeof backend === "string" ? JSON.stringify(backend) : typeof backend;
+    const got = typeof backend === "string" ? JSON.stringify(backend) : `a ${typeof backend}`;
     const ErrorType = typeof backend === "string" ? RangeError : TypeError;
     throw new ErrorType(`${op}: "backend" expected one of "wasm", "webgpu", got ${got}`);
   }
@@ -317,7 +315,20 @@ async function run(op: OpName, inputs: readonly unknown[], given: unknown): Prom
 
 function callOn(where: object, op: OpName, inputs: readonly unknown[], options: unknown): unknown {
   const functions = where as Record<OpName, (...args: unknown[]) => unknown>;
-  return functions[op](...inputs, options);
+  try {
+    return functions[op](...inputs, options);
+  } catch (error) {
+    // What lists the known options knows nothing of this one.
+    if (error instanceof TypeError) {
+      error.message = error.message.replace('"options" expected only ', "$&backend, ");
+    }
+    throw error;
+  }
+}
+
+/** An object's own properties: what it inherits was not given. */
+function ownOptions(given: unknown): Record<string, unknown> {
+  return typeof given === "object" && given !== null ? { __proto__: null, ...given } : {};
 }
 
 function isOnGpu(x: unknown): boolean {

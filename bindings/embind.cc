@@ -9,6 +9,7 @@
 
 #include "layernorm/layernorm.h"
 #include "memory.h"
+#include "team.h"
 
 // Elements of operands that stay in JavaScript's memory; the raw module's owner sets the two functions.
 EM_JS(void, layernorm_read, (int operand, double begin, size_t n, void* to),
@@ -36,10 +37,11 @@ JavaScriptTransfer transfer;
 
 // A descriptor, and what was found out about it since it changed last.
 struct BoundCall {
-  enum class Kind : uint8_t { unknown, plain, general };
+  enum class Kind : uint8_t { unknown, plain, general, shared };
 
   Call call;
   Kind kind = Kind::unknown;
+  size_t parts = 1;  // of a call that is shared by threads
 };
 
 BoundCall& bound_at(uintptr_t handle) { return *reinterpret_cast<BoundCall*>(handle); }
@@ -150,9 +152,19 @@ void set_gradient(uintptr_t handle, Operand of, bool wanted, uintptr_t sums, uin
 void run_call(uintptr_t handle) {
   BoundCall& bound = bound_at(handle);
   if (bound.kind == BoundCall::Kind::unknown) {
-    bound.kind = is_plain(bound.call) ? BoundCall::Kind::plain : BoundCall::Kind::general;
+    bound.parts = count_shares(bound.call);
+    bound.kind = bound.parts > 1        ? BoundCall::Kind::shared
+                 : is_plain(bound.call) ? BoundCall::Kind::plain
+                                        : BoundCall::Kind::general;
   }
-  bound.kind == BoundCall::Kind::plain ? run_plain(bound.call) : run(bound.call);
+  switch (bound.kind) {
+    case BoundCall::Kind::plain:
+      return run_plain(bound.call);
+    case BoundCall::Kind::shared:
+      return run_shared(bound.call, bound.parts);
+    default:
+      return run(bound.call);
+  }
 }
 
 void convert_elements(DType from_dtype, uintptr_t from, DType to_dtype, uintptr_t to, size_t n) {

@@ -35,6 +35,11 @@ export function hasSource({ module, url, bytes }: InitRequest): boolean {
   return (module ?? url ?? bytes) !== undefined;
 }
 
+/** Whether it asks for a build that is loaded when it is asked for. */
+export function asksForMore({ threads = 1, relaxedSimd }: InitRequest): boolean {
+  return threads > 1 || relaxedSimd === true;
+}
+
 export function readInitOptions(options: unknown): InitRequest {
   if (options === undefined) return NOTHING;
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
@@ -66,18 +71,11 @@ export function readInitSource(source: unknown): InitRequest {
   throw wrongType("initSync", "module", expected, describe(source));
 }
 
-/** Whether a request asks for what is in use, or for what those asked who put it into use. */
-export function matches(request: InitRequest, used: InitRequest): boolean {
-  const actual: InitRequest = resultOf(used);
-  return NAMES.every((name) => [undefined, used[name], actual[name]].includes(request[name]));
-}
-
-/** What a request leads to. */
-export function resultOf({ threads, relaxedSimd }: InitRequest): InitResult {
-  const reasons: string[] = [];
-  if (threads !== undefined && threads > 1) reasons.push("threads: this build has one thread");
-  if (relaxedSimd) reasons.push("relaxedSimd: this build has no relaxed SIMD");
-  return { threads: 1, relaxedSimd: false, reasons };
+/** Whether a request asks for what another one did, or for what that led to. */
+export function matches(request: InitRequest, other: InitRequest, result?: InitResult): boolean {
+  const { threads = 1, relaxedSimd = false } = other;
+  const actual: InitRequest = result ?? { threads, relaxedSimd };
+  return NAMES.every((name) => [undefined, other[name], actual[name]].includes(request[name]));
 }
 
 function readModule(where: string, name: string, value: unknown): WebAssembly.Module {

@@ -1,5 +1,6 @@
 // The one wasm instance that all entries share: how it comes into being, and its end.
 import {
+  asksForMore,
   hasSource,
   type InitRequest,
   isNothing,
@@ -7,10 +8,10 @@ import {
   NOTHING,
   readInitOptions,
   readInitSource,
-  resultOf,
 } from "./init_options.js";
+import type { Team } from "./threads.js";
 import type { InitResult } from "./types.js";
-import type { WasmBackend } from "./wasm_backend.js";
+import { WasmBackend } from "./wasm_backend.js";
 import {
   compile,
   compileSync,
@@ -19,11 +20,19 @@ import {
   instantiateSync,
   readBytes,
 } from "./wasm_module.js";
+import { bytesOf, type WasmText } from "./wasm_text.js";
 
-/** The bytes that an entry carries; `layernorm/slim` carries none. */
-export type Inlined = (() => Uint8Array<ArrayBuffer>) | undefined;
+/** The binary that an entry carries; `layernorm/slim` carries none. */
+export type Inlined = WasmText | undefined;
 
-let current: { readonly backend: WasmBackend; readonly request: InitRequest } | undefined;
+interface Loaded {
+  readonly backend: WasmBackend;
+  readonly result: InitResult;
+  /** Ends its workers. */
+  end?(): void;
+}
+
+let current: (Loaded & { readonly request: InitRequest }) | undefined;
 let generation = 0; // counts disposals
 let pending: { readonly promise: Promise<InitResult>; readonly request: InitRequest } | undefined;
 
@@ -40,12 +49,17 @@ function start(inlined: Inlined): WasmBackend {
     const how = "`await init({ module })` (or url, bytes) or `initSync(module)`";
     throw new Error(`layernorm/slim: no WebAssembly yet, call ${how} first`);
   }
-  return use(instantiateSync(compileSync(inlined())), NOTHING);
+  return use(plain(instantiateSync(compileSync(bytesOf(inlined)))), NOTHING).backend;
 }
 
-function use(backend: WasmBackend, request: InitRequest): WasmBackend {
-  current = { backend, request };
-  return backend;
+function use(loaded: Loaded, request: InitRequest): Loaded {
+  current = { ...loaded, request };
+  return loaded;
+}
+
+/** What is loaded where nothing more is asked for, or where that is not to be had. */
+function plain(backend: WasmBackend, reasons: string[] = []): Loaded {
+  return { backend, result: { threads: 1, relaxedSimd: false, reasons } };
 }
 
 /** Not an async function: concurrent calls share one promise. */
@@ -58,7 +72,7 @@ export function init(inlined: Inlined, options: unknown): Promise<InitResult> {
       throw new Error("init: another init() with other options is pending");
     }
     if (current !== undefined) return Promise.resolve(resultInUse("init", request));
-    if (inlined === undefined && !hasSource(request)) {
+    if (inlined === undefined && !hasSource(request) && !asksForMore(request)) {
       throw new Error("init: layernorm/slim needs one of module, url, bytes");
     }
   } catch (error) {
@@ -73,19 +87,54 @@ export function init(inlined: Inlined, options: unknown): Promise<InitResult> {
 
 async function load(inlined: Inlined, request: InitRequest): Promise<InitResult> {
   const started = generation;
-  const backend = await instantiate(await moduleFor(inlined, request));
-  if (generation !== started)
+  const loaded = await loadAsked(inlined, request);
+  if (generation !== started) {
+    loaded.end?.();
     throw new Error("init: dispose() was called while init() was pending");
-  // A call may have started an instance from the entry's own bytes meanwhile.
-  if (current === undefined) use(backend, request);
-  return resultOf(request);
+  }
+  // A call may have started an instance from the entry's own bytes meanwhile, where nothing more was asked for.
+  if (current === undefined) use(loaded, request);
+  return copyOf(loaded.result);
+}
+
+async function loadAsked(inlined: Inlined, request: InitRequest): Promise<Loaded> {
+  const { threads = 1, relaxedSimd } = request;
+  const reasons = relaxedSimd ? ["relaxedSimd: this build has no relaxed SIMD"] : [];
+  if (threads > 1) {
+    const team = await loadTeam(threads);
+    if (typeof team === "object") {
+      const result = { threads: team.threads, relaxedSimd: false, reasons };
+      if (team.reason !== undefined) reasons.unshift(`threads: ${team.reason}`);
+      return { backend: team.backend, result, end: team.end };
+    }
+    reasons.unshift(`threads: ${team}`);
+  }
+  return plain(await instantiate(await moduleFor(inlined, request)), reasons);
+}
+
+/** The threads that were asked for, or why there are none. */
+async function loadTeam(threads: number): Promise<Team | string> {
+  if (typeof SharedArrayBuffer === "undefined" || globalThis.crossOriginIsolated === false) {
+    return "this page is not cross-origin isolated, by the headers COOP and COEP";
+  }
+  try {
+    const { startTeam } = await import("./threads.js");
+    return await startTeam(threads, {
+      compile: (text) => compile(bytesOf(text)),
+      backendOf: (raw) => new WasmBackend(raw),
+    });
+  } catch (error) {
+    return error instanceof Error ? error.message : `${error}`;
+  }
 }
 
 async function moduleFor(inlined: Inlined, request: InitRequest): Promise<WebAssembly.Module> {
   const { module, url, bytes } = request;
   if (module !== undefined) return module;
   if (url !== undefined) return fetchModule("init", url);
-  return compile(bytes === undefined ? inlined!() : readBytes("init", "bytes", bytes));
+  if (bytes !== undefined) return compile(readBytes("init", "bytes", bytes));
+  // layernorm/slim comes here where it asked for more than there is.
+  return compile(bytesOf(inlined ?? (await import("./inlined.js")).inlined));
 }
 
 export function initSync(inlined: Inlined, source: unknown): InitResult {
@@ -96,22 +145,26 @@ export function initSync(inlined: Inlined, source: unknown): InitResult {
   const { module, bytes } = request;
   const compiled =
     module ??
-    compileSync(bytes === undefined ? inlined!() : readBytes("initSync", "module", bytes));
-  use(instantiateSync(compiled), request);
-  return resultOf(request);
+    compileSync(bytes === undefined ? bytesOf(inlined!) : readBytes("initSync", "module", bytes));
+  return copyOf(use(plain(instantiateSync(compiled)), request).result);
 }
 
 function resultInUse(where: string, request: InitRequest): InitResult {
-  if (!matches(request, current!.request)) {
+  if (!matches(request, current!.request, current!.result)) {
     throw new Error(`${where}: expected what is in use since the first call, got other options`);
   }
-  return resultOf(current!.request);
+  return copyOf(current!.result);
+}
+
+function copyOf(result: InitResult): InitResult {
+  return { ...result, reasons: [...result.reasons] };
 }
 
 /** Gives the instance up: the package is then as at import, and earlier tensors and plans are lost. */
 export function dispose(): void {
   generation++;
   current?.backend.lose();
+  current?.end?.();
   current = undefined;
   pending = undefined;
 }

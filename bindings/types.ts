@@ -421,7 +421,10 @@ export type GradientLike<P> = P extends number
 
 /** Options of `init`. */
 export interface InitOptions {
-  /** How many threads to use at most. */
+  /**
+   * How many threads to use at most, the one that calls among them. More than one have a build of their own, over shared
+   * memory: in Node, Deno, Bun and pages that are cross-origin isolated; elsewhere there is one, and a reason.
+   */
   threads?: number | undefined;
   /** Whether to use relaxed SIMD, whose last bits may differ between CPUs. */
   relaxedSimd?: boolean | undefined;

@@ -5,7 +5,7 @@ import { bufferOf, byteOffsetOf, copyInto, DTYPES, type Elements, part } from ".
 import { outOfMemory } from "./errors.js";
 import { DIFFERENTIABLE, GRADIENTS } from "./gradients.js";
 import { Operand } from "./operands.js";
-import { type Raw, RawCall, type Role } from "./raw_call.js";
+import { quick, type Raw, RawCall, type Role } from "./raw_call.js";
 import type { TensorState } from "./tensor.js";
 import type { DType } from "./types.js";
 
@@ -44,7 +44,7 @@ export class WasmBackend {
   #views = new WeakMap<TensorState, Elements>();
 
   constructor(raw: Raw) {
-    this.#raw = raw;
+    this.#raw = quick(raw);
     raw.read = (role, begin, n, address) => this.#read(role, begin, n >>> 0, address >>> 0);
     raw.write = (role, begin, n, address) => this.#write(role, begin, n >>> 0, address >>> 0);
     this.#chunk = this.allocate(ARENA_BYTES);
@@ -53,7 +53,7 @@ export class WasmBackend {
     this.#rstd = this.#mean + STATISTICS_RUNS * 8;
     if (this.#chunk === 0) throw outOfMemory("layernorm", ARENA_BYTES);
     raw.set_stage(this.#chunk, STAGE_BYTES);
-    this.#call = new RawCall(raw, "layernorm");
+    this.#call = new RawCall(this.#raw, "layernorm");
   }
 
   /** Whether the package's dispose() has given this backend up. */
@@ -81,7 +81,9 @@ export class WasmBackend {
   /** The address of fresh memory, or 0 when there is none. Views of memory that were handed out may be detached by it. */
   allocate(bytes: number): number {
     // Addresses have 32 bits; more would wrap around.
-    return bytes < 2 ** 32 ? this.#raw.allocate(bytes) >>> 0 : 0;
+    const address = bytes < 2 ** 32 ? this.#raw.allocate(bytes) >>> 0 : 0;
+    this.#look();
+    return address;
   }
 
   release(address: number): void {
@@ -162,6 +164,7 @@ export class WasmBackend {
   /** The handle of a descriptor in wasm memory of its own, all of whose operands are resident. */
   prepare(d: Descriptor): number {
     const call = new RawCall(this.#raw, d.op.name);
+    this.#look();
     call.describe(d);
     this.#placeParameters(call, d);
     this.#place(call, d);
@@ -328,11 +331,11 @@ export class WasmBackend {
       return;
     }
     let view = this.#results;
+    // A view that growth has detached has no length. To ask for its buffer would take longer than to copy a short row.
     if (
       view.length !== n ||
       view.byteOffset !== address ||
-      !(view instanceof DTYPES[dtype].array) ||
-      view.buffer !== this.buffer
+      !(view instanceof DTYPES[dtype].array)
     ) {
       view = this.view(dtype, address, n);
       this.#results = view;
@@ -347,6 +350,11 @@ export class WasmBackend {
 
   #write(role: Role, begin: number, n: number, address: number): void {
     this.#leave(this.#remote[role]!, begin, n, address);
+  }
+
+  /** Forgets the views of memory that has grown: those of shared memory keep their length. */
+  #look(): void {
+    if (this.#float32.buffer !== this.#raw.wasmMemory.buffer) this.#float32 = new Float32Array();
   }
 
   #heap(dtype: DType): Elements {

@@ -24,7 +24,7 @@ import {
 } from "./gpu/gpu_tensor.js";
 import { toFloat32, toHalves } from "./gpu/halves.js";
 import { flatOperand, readOperand, settle } from "./operands.js";
-import { stateOf } from "./tensor.js";
+import { requirePlain, stateOf } from "./tensor.js";
 import type {
   AddGroupNormOptions,
   AddLayerNormOptions,
@@ -163,9 +163,11 @@ export class WebGpuNorm {
   /**
    * Normalization on a device of its own, with the adapter's limits.
    *
+   * @throws {TypeError} (the promise rejects) for unknown options
    * @throws {Error} (the promise rejects) if there is no WebGPU, no adapter or no device
    */
   static async create(options: CreateOptions = {}): Promise<WebGpuNorm> {
+    checkCreateOptions(options);
     const adapter = options.adapter ?? (await requestAdapter(options));
     const limits: Record<string, number> = {};
     for (const name of ["maxStorageBufferBindingSize", "maxBufferSize"] as const) {
@@ -232,7 +234,7 @@ export class WebGpuNorm {
       const target = device.buffer(wordBytes, USAGE.mapRead | USAGE.copyTarget);
       if (size === 0) return target;
       const encoder = device.gpu.createCommandEncoder();
-      encoder.copyBufferToBuffer(buffer, address, target, 0, wordBytes);
+      encoder.copyBufferToBuffer(buffer as never, address, target as never, 0, wordBytes);
       device.gpu.queue.submit([encoder.finish()] as never[]);
       return target;
     });
@@ -260,7 +262,7 @@ export class WebGpuNorm {
 
   /** Frees the caches, and the device if it is this object's own. Tensors that it made are lost with the device. */
   dispose(): void {
-    this.#device.lost ??= "it was disposed";
+    this.#device.lost ??= "this WebGpuNorm was disposed";
     this.#device.dispose();
     if (this.#owns) this.#device.gpu.destroy();
   }
@@ -366,6 +368,16 @@ export class WebGpuNorm {
   ): GpuSums<O, "mean" | "rstd"> {
     return callOnGpu(this.#device, GPU_OPS.addGroupNorm, x, options, residual);
   }
+}
+
+const CREATE_OPTIONS = ["gpu", "adapter", "powerPreference"];
+
+function checkCreateOptions(options: unknown): void {
+  const where = "WebGpuNorm.create";
+  requirePlain(where, "options", options);
+  const unknown = Object.keys(options).find((name) => !CREATE_OPTIONS.includes(name));
+  if (unknown === undefined) return;
+  throw wrongType(where, "options", `only ${CREATE_OPTIONS.join(", ")}`, describe(unknown));
 }
 
 // Devices that `create` requested, until their object takes them over.

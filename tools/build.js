@@ -14,7 +14,9 @@ import { patchGlue } from "./glue.js";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const BIN = join(ROOT, "node_modules", ".bin");
-const WASM = join(ROOT, "build", "wasm");
+const BUILD = join(ROOT, "build");
+/** CMake's presets that ship: the binary that all load, and that for threads. */
+const PRESETS = ["wasm", "threads"];
 const WGSL = join(ROOT, "src", "wgsl");
 const GENERATED = join(ROOT, "bindings", "generated");
 const DIST = join(ROOT, "dist");
@@ -44,21 +46,38 @@ async function buildWasm(log) {
     },
     onLine: log,
   };
-  if (!(await isConfiguredFor(emscripten))) {
-    await run(emscripten.emcmake, ["cmake", "--fresh", "--preset", "wasm"], options);
+  for (const preset of PRESETS) {
+    if (!(await isConfiguredFor(emscripten, preset))) {
+      await run(emscripten.emcmake, ["cmake", "--fresh", "--preset", preset], options);
+    }
+    await run("cmake", ["--build", "--preset", preset, "--target", "layernorm_wasm"], options);
   }
-  await run("cmake", ["--build", "--preset", "wasm", "--target", "layernorm_wasm"], options);
 }
 
-/** @param {Emscripten} emscripten */
-async function isConfiguredFor({ emxx }) {
-  const rules = join(WASM, "CMakeFiles", "rules.ninja");
+/** @param {Emscripten} emscripten @param {string} preset */
+async function isConfiguredFor({ emxx }, preset) {
+  const rules = join(BUILD, preset, "CMakeFiles", "rules.ninja");
   return existsSync(rules) && (await readFile(rules, "utf8")).includes(`${emxx} `);
 }
 
-/** Writes bindings/generated/ and dist's binary from what Emscripten made. */
+/** Writes bindings/generated/ from what Emscripten and src/wgsl have. */
 async function generate() {
-  const read = (/** @type {string} */ name) => readFile(join(WASM, name));
+  await Promise.all([
+    generateModule("wasm", GENERATED, {}),
+    generateModule("threads", join(GENERATED, "threads"), { isShared: true }),
+  ]);
+  await writeFiles(GENERATED, { "wgsl.js": await wgslModule(), "wgsl.d.ts": WGSL_TYPES });
+}
+
+/**
+ * Writes one module's glue, types and binary.
+ *
+ * @param {string} preset
+ * @param {string} folder
+ * @param {{ isShared?: boolean }} options
+ */
+async function generateModule(preset, folder, options) {
+  const read = (/** @type {string} */ name) => readFile(join(BUILD, preset, name));
   const [glue, binary, types] = await Promise.all([
     read("layernorm_raw.js"),
     read("layernorm_raw.wasm"),
@@ -66,37 +85,37 @@ async function generate() {
   ]);
   const id = createHash("sha256").update(glue).update(binary).digest("hex").slice(0, 12);
   const wasm = Buffer.concat([binary, customSection("layernorm", id)]);
-  await mkdir(GENERATED, { recursive: true });
-  const files = {
-    "glue.js": `${await patchGlue(glue.toString())}\nexport const buildId = "${id}";\n`,
+  await writeFiles(folder, {
+    "glue.js": `${await patchGlue(glue.toString(), options)}\nexport const buildId = "${id}";\n`,
     "glue.d.ts": GLUE_TYPES,
     "raw.d.ts": types,
     "layernorm.wasm": wasm,
     "wasm_text.js": textModule(wasm),
     "wasm_text.d.ts": TEXT_TYPES,
-    "wgsl.js": await wgslModule(),
-    "wgsl.d.ts": WGSL_TYPES,
-  };
+  });
+}
+
+/** @param {string} folder @param {Record<string, string | Buffer>} files by name */
+async function writeFiles(folder, files) {
+  await mkdir(folder, { recursive: true });
   await Promise.all(
-    Object.entries(files).map(([name, content]) => writeFile(join(GENERATED, name), content)),
+    Object.entries(files).map(([name, content]) => writeFile(join(folder, name), content)),
   );
 }
 
 const GLUE_TYPES = `import type { MainModule } from "./raw.js";
 
 export declare const buildId: string;
-/** One instance's glue: imports for the binary, and what makes the raw module of its instance. */
-export default function createGlue(): {
+/** One instance's glue: imports for the binary, and what makes the raw module of its instance. A memory that is shared is given. */
+export default function createGlue(given?: { wasmMemory: WebAssembly.Memory }): {
   readonly imports: WebAssembly.Imports;
   start(instance: WebAssembly.Instance): MainModule & { readonly wasmMemory: WebAssembly.Memory };
 };
 `;
 
-const TEXT_TYPES = `/** \`size\` bytes: see bindings/inlined.ts for how they are read. */
-export declare const alphabet: string;
-export declare const frequent: string;
-export declare const size: number;
-export declare const text: string;
+const TEXT_TYPES = `/** \`size\` bytes: see bindings/wasm_text.ts for how they are read. */
+declare const text: { alphabet: string; frequent: string; size: number; text: string };
+export default text;
 `;
 
 const WGSL_TYPES = `/** The files of src/wgsl by name. */
@@ -146,10 +165,7 @@ function textModule(bytes) {
     size: bytes.length,
     text,
   };
-  const lines = Object.entries(parts).map(
-    ([name, value]) => `export const ${name} = ${JSON.stringify(value)};\n`,
-  );
-  return lines.join("");
+  return `export default ${JSON.stringify(parts)};\n`;
 }
 
 /**

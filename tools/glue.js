@@ -16,6 +16,20 @@ const EMPTY = "";
  */
 const replaced = (name, value) => [`var ${name}=`, `var ${name}=${value},old_${name}=`];
 
+// What the glue of a module whose memory is shared has beside the other's: it looks for memory that a thread has made grow
+// wherever it reads, and makes the memory, which here comes from our code.
+/** @type {Edit[]} */
+const SHARING = [
+  ["function growMemViews(){if(wasmMemory.buffer!=HEAP8.buffer){updateMemoryViews()}}", EMPTY],
+  ["if(HEAP8?.buffer?.growable)return;", "if(HEAP8?.buffer?.resizable)return;"],
+  [
+    /function initMemory\(\)\{if\(Module\["wasmMemory"\]\).*?shared:true\}\)\}/,
+    'function initMemory(){wasmMemory=Module["wasmMemory"];',
+  ],
+  ["{initMemory();", "initMemory();{"],
+];
+const GROWN = /\(growMemViews\(\),(HEAP\w+)\)/g;
+
 // Emscripten's glue finds, compiles and instantiates by itself, behind a promise. These let our code do it, and take out
 // what names files or Node's modules.
 /** @type {Edit[]} */
@@ -25,7 +39,7 @@ const LOADING = [
   ['try{scriptDirectory=new URL(".",_scriptName).href}catch{}', EMPTY],
   ["function createWasm(){", "function createWasm(instance){"],
   [
-    /var info=getWasmImports\(\);var instantiateWasm=.*?return receiveInstance\(result\[0\]\)/,
+    /var info=getWasmImports\(\);var instantiateWasm=.*?return receiveInstance\(result\[0\](?:,result\[1\])?\)/,
     "return receiveInstance(instance)",
   ],
   [
@@ -90,11 +104,13 @@ const REGISTRATION = [
  * Emscripten's glue as it ships: a function that gives an instance's imports, and starts it.
  *
  * @param {string} glue
+ * @param {{ isShared?: boolean }} [options] whether its module's memory is shared by threads
  * @throws {SetupError} if it has another form
  */
-export async function patchGlue(glue) {
-  let text = glue;
-  for (const [pattern, replacement] of [...LOADING, ...POINTERS, ...TYPES, ...REGISTRATION]) {
+export async function patchGlue(glue, { isShared = false } = {}) {
+  let text = isShared ? glue.replaceAll(GROWN, "$1") : glue;
+  const edits = [...LOADING, ...POINTERS, ...TYPES, ...REGISTRATION];
+  for (const [pattern, replacement] of isShared ? [...SHARING, ...edits] : edits) {
     const parts = text.split(pattern);
     if (parts.length !== 2) {
       throw new SetupError(

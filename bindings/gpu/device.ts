@@ -162,8 +162,8 @@ export class Device {
         ...bindings.map((resource, i) => ({ binding: i + 1, resource })),
       ];
       const layout = pipeline.getBindGroupLayout(0);
-      pass.setPipeline(pipeline);
-      pass.setBindGroup(0, gpu.createBindGroup({ layout, entries } as never));
+      pass.setPipeline(pipeline as never);
+      pass.setBindGroup(0, gpu.createBindGroup({ layout, entries } as never) as never);
       pass.dispatchWorkgroups(...workgroups);
     }
   }

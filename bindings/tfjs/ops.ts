@@ -151,6 +151,7 @@ function checkTensor(where: string, name: string, value: unknown): void {
   const expected = "a float32 tensor of TensorFlow.js";
   if (!isTensor(value)) throw wrongType(where, name, expected, describe(value));
   if (value.dtype !== "float32") throw wrongType(where, name, expected, `one of ${value.dtype}`);
+  if (value.isDisposed) throw wrongType(where, name, "a live tensor", "a disposed tensor");
 }
 
 function readParameter(where: string, name: string, value: unknown, shape: number[]): Parameter {

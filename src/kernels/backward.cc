@@ -736,8 +736,15 @@ static_assert(sizeof(Backward) < 180000);
 [[gnu::noinline]] void run_backward(const Call& call, const Layout& layout, Statistics& statistics,
                                     const Scaling& scaling, SumMaker* sum) {
   Backward all(call, layout, statistics, scaling, sum);
-  if (Layout::size_from(call, 0) != 0) all.run();
+  all.run();
   all.finish();
+}
+
+// Of no values the gradients are sums of nothing. Parameters must not be looked at: no element of theirs is at any position.
+void clear_gradients(const Call& call) {
+  for (auto of = static_cast<size_t>(Operand::residual); of <= static_cast<size_t>(Operand::shift); ++of) {
+    Gradient(call, static_cast<Operand>(of), 0, call.rank).finish();
+  }
 }
 
 template <class Run>
@@ -758,6 +765,12 @@ constexpr void (*kBackward[2])(const Call&) = {backward_of<RunF32>, backward_of<
 
 }  // namespace
 
-void backward(const Call& call) { kBackward[call.dtype == DType::float64 ? 1 : 0](call); }
+void backward(const Call& call) {
+  if (Layout::size_from(call, 0) == 0) {
+    clear_gradients(call);
+  } else {
+    kBackward[call.dtype == DType::float64 ? 1 : 0](call);
+  }
+}
 
 }  // namespace layernorm

@@ -49,6 +49,45 @@ TEST_P(Gradients, AreTheSameInMemoryAndInPieces) {
   }
 }
 
+TEST_P(Gradients, OfInputsAloneAreMadeInPartsByTheSameBits) {
+  for (unsigned i = 0; i < 150; ++i) {
+    const unsigned seed = GetParam() * 1000 + i;
+    const auto make = [&] {
+      Case made = make_backward(make_forward(seed, false), seed);
+      EXPECT_EQ(count_parts(made.call, 3) > 1 && made.call.gradients[3].wanted, false)
+          << "those of parameters are sums";
+      for (Call::Gradient& gradient : made.call.gradients) gradient.wanted = false;
+      return made;
+    };
+    Case whole = make();
+    run(whole.call);
+    Case split = make();
+    const size_t parts = count_parts(split.call, 3);
+    for (size_t part = parts; part-- > 0;) run_part(split.call, part, parts);
+    ASSERT_EQ(split.memory, whole.memory) << "seed " << seed << ", " << parts << " parts";
+  }
+}
+
+TEST_P(Gradients, AreZeroWithoutValues) {
+  for (unsigned i = 0; i < 50; ++i) {
+    const unsigned seed = GetParam() * 1000 + i;
+    Case backward = make_backward(make_forward(seed, false), seed);
+    Random random(seed);
+    // What stands along a dimension of x has no elements then, or repeats along it.
+    backward.call.dims[random.below(backward.call.rank)].size = 0;
+    for (Call::Gradient& gradient : backward.call.gradients) {
+      // As large as x was, with no place for sums.
+      if (gradient.sums == nullptr) gradient.wanted = false;
+    }
+    run(backward.call);
+    for (size_t of = 0; of < kGradients; ++of) {
+      const Call::Gradient& gradient = backward.call.gradients[of];
+      if (!gradient.wanted) continue;
+      for (uint64_t k = 0; k < gradient.size; ++k) ASSERT_EQ(gradient.sums[k], 0) << "seed " << seed;
+    }
+  }
+}
+
 /// The sum of gradients times results.
 double objective(const Case& forward, const Case& backward) {
   run(forward.call);

@@ -39,6 +39,21 @@ TEST_P(Views, AreNormalizedRightInMemoryAndInPieces) {
   }
 }
 
+TEST_P(Views, AreNormalizedInPartsByTheSameBits) {
+  for (unsigned i = 0; i < 250; ++i) {
+    const unsigned seed = GetParam() * 1000 + i;
+    Case whole = make_case(seed);
+    run(whole.call);
+    for (const size_t most : {2, 3, 16}) {
+      Case split = make_case(seed);
+      const size_t parts = count_parts(split.call, most);
+      ASSERT_LE(parts, most);
+      for (size_t part = parts; part-- > 0;) run_part(split.call, part, parts);
+      ASSERT_EQ(split.memory, whole.memory) << "seed " << seed << ", " << parts << " parts";
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, Views, testing::Range(0U, 8U));
 
 }  // namespace

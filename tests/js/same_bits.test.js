@@ -301,3 +301,16 @@ test("all operations give the same bits for a parameter of any element type that
     }
   }
 });
+
+test("instanceNorm gives a channel the same bits whatever its neighbours' weights", () => {
+  // Large weights have their runs' sums taken with more care.
+  const weight = [1.5, 7, 0.5, -3, 1, 6, 0.25, 2.5];
+  const n = 1000;
+  const x = familyValues("normal", "float32", weight.length * n, new Random(1));
+  const whole = ops.instanceNorm(x, { shape: [1, weight.length, n], weight: [...weight] });
+  for (const [c, each] of weight.entries()) {
+    const own = x.slice(c * n, (c + 1) * n);
+    const alone = ops.instanceNorm(own, { shape: [1, 1, n], weight: [each] });
+    assertSameBits(whole.slice(c * n, (c + 1) * n), alone, `channel ${c}`);
+  }
+});

@@ -31,7 +31,9 @@ export const ENTRIES = {
 };
 
 /** Entries that are not among them, and why. @type {Record<string, string>} */
-export const ELSEWHERE = { "layernorm/tfjs": "it wants TensorFlow.js; tests/tfjs" };
+export const ELSEWHERE = {
+  "layernorm/tfjs": "it wants TensorFlow.js; tests/tfjs/runtimes.test.js",
+};
 
 /** @param {any} functions */
 function checkOperations(functions) {
@@ -78,6 +80,30 @@ export async function checkEntries(context, names = Object.keys(ENTRIES)) {
   const results = {};
   for (const name of names) results[name] = await ENTRIES[name](context);
   return results;
+}
+
+/**
+ * Two threads, where the engine has them: they work on the same memory.
+ *
+ * @param {Context} context
+ * @returns {Promise<unknown>} what init() resolves to, and whether the bits are those of one thread
+ */
+export async function checkThreads({ load }) {
+  const { dispose, init, plan, zeros } = await load("layernorm");
+  const run = () => {
+    const x = zeros([500, 1025]);
+    for (const i of x.data.keys()) x.data[i] = (i * 7919) % 1009;
+    const step = plan("layerNorm", x, { weight: 1.5, returnStats: true });
+    for (let i = 0; i < 20; i++) step.run();
+    return digest([[...step.output.data], [...step.rstd.data]]);
+  };
+  dispose();
+  const expected = run();
+  dispose();
+  const used = await init({ threads: 2 });
+  const same = run() === expected;
+  dispose();
+  return { used, same };
 }
 
 /** @param {unknown} results plain data @returns {string} one hash of all of it */

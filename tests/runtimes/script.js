@@ -1,5 +1,5 @@
 // The shared check in Node, Deno and Bun, on the main thread and in a Worker; it lies beside node_modules.
-import { checkEntries } from "./entries.js";
+import { checkEntries, checkThreads } from "./entries.js";
 import { context } from "./script_context.js";
 
 /** @returns {Promise<unknown>} what the Worker posts */
@@ -18,5 +18,9 @@ async function inWorker() {
   return new Promise((resolve, reject) => worker.once("message", resolve).once("error", reject));
 }
 
-const results = { main: await checkEntries(context), worker: await inWorker() };
+const results = {
+  main: await checkEntries(context),
+  worker: await inWorker(),
+  threads: await checkThreads(context),
+};
 console.log(JSON.stringify(results));

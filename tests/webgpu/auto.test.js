@@ -31,9 +31,11 @@ test("without WebGPU all is wasm's, and asking for it rejects", async () => {
     /^RangeError: layerNorm: "backend" expected one of "wasm", "webgpu", got "gpu"/,
   );
   await assert.rejects(
-    auto.layerNorm(values, { epsilon: 1 }),
-    /^TypeError: layerNorm: "options" expected only/,
+    auto.layerNorm(values, { backnd: "webgpu" }),
+    /^TypeError: layerNorm: "options" expected only backend, shape, .*, got "backnd"$/,
   );
+  const inherited = Object.create({ backend: "webgpu", wrong: 1 });
+  assert.deepEqual(await auto.layerNorm(values, inherited), ops.layerNorm(values));
   await assert.rejects(auto.layerNorm(), /^TypeError: layerNorm: "x" expected/);
 });
 

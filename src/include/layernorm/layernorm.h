@@ -148,6 +148,7 @@ inline constexpr size_t kGradients = 7;
 struct Dim {
   uint64_t size = 1;
   bool reduced = false;
+  uint64_t whole = 0;  // of the tensor that x is part of, where it is larger: the same dimension's size
 };
 
 /// Operands that do not lie in memory at once: elements [begin, begin + n) of one, in its own element type.
@@ -240,6 +241,12 @@ void run(const Call& call);
 /// looking again, which for a short row halves the time.
 [[nodiscard]] bool is_plain(const Call& call);
 void run_plain(const Call& call);
+
+/// How many parts, at most `most`, a call can be split in that threads run at the same time. 1 where it stays whole: for
+/// gradients of parameters, which are sums over all of x, for operands that a Transfer serves, and for a single run.
+[[nodiscard]] size_t count_parts(const Call& call, size_t most);
+/// Runs one of so many parts. What each of them writes no other one touches, and all of them give the bits of `run`.
+void run_part(const Call& call, size_t part, size_t parts);
 
 /// Converts n elements, each rounded once, to nearest even. `to` must not overlap `from`.
 void convert(DType from_dtype, const void* from, DType to_dtype, void* to, size_t n);
