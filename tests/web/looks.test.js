@@ -36,7 +36,7 @@ const LATIN_ALLOWED = new Set(
   `LayerNorm RMSNorm Norm Layer Normalization RMS Root Mean Square What is Pre LN Post BERT GPT AdaIN DiT T5 PyTorch Keras
    Flax WebAssembly SIMD JavaScript C layernorm float32 H EN RU e x y r i n x1 x2 x3
    BatchNorm InstanceNorm GroupNorm scale shift c WebGPU
-   N L G l g uPlot LSTM ReLU LLaMA Mistral TensorFlow js Adam MNIST Node v20
+   randn Linear cpu wasm N L G l g uPlot LSTM ReLU LLaMA Mistral TensorFlow js Adam MNIST Node v20
    y1 y2 y3 E NaN float16 JSON`.split(/\s+/),
 );
 

@@ -87,7 +87,8 @@ for (const engine of ENGINES) {
         }
       }
       // The chart's numbers, as its table has them.
-      await tab.click("#exact-means summary");
+      await tab.$eval("#exact-means summary", (found) => /** @type {any} */ (found).click());
+      await tab.waitForSelector("#exact-means tbody tr");
       const [first, , ...others] = await rowsOf(tab, "#exact-means tbody tr");
       assert.equal(numbersIn(first.cells[0].text)[0], MEANS[0]);
       const errors = judgeAll(aroundMean(1e7), WAYS);
