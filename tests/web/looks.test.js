@@ -69,8 +69,9 @@ for (const engine of ENGINES) {
         assert.deepEqual(await findOverflow(tab), []);
         assert.deepEqual(await violations(tab), []);
         assert.deepEqual(messages, []);
+        // Firefox has a font of its own for the marks before summaries, in a data: address.
         assert.deepEqual(
-          requests.filter((request) => !request.startsWith(server.url)),
+          requests.filter((request) => /^https?:/.test(request) && !request.startsWith(server.url)),
           [],
         );
         await tab.close();

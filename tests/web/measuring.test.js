@@ -212,7 +212,8 @@ for (const engine of ENGINES) {
           assert.ok(Math.abs(Number(of.value) / expected - 1) < 1e-14, `${deviation}, ${of.eps}`);
         }
       }
-      await tab.click("#small-chart summary");
+      await tab.$eval("#small-chart summary", (found) => /** @type {any} */ (found).click());
+      await tab.waitForSelector("#small-chart tbody tr");
       const points = await rowsOf(tab, "#small-chart tbody tr");
       for (const { cells } of points) {
         const [deviation, ...values] = cells.map(({ text }) => Number(text.replace("−", "-")));
