@@ -15,9 +15,11 @@ import { SHAPES } from "../../web/sections/rms-cost/shapes.js";
 import { EPSES, TABLE_DEVIATIONS } from "../../web/sections/small-variance/curves.js";
 import { ENGINES, launch } from "../browser/browsers.js";
 import { assertLooksFine } from "./looking.js";
-import { changeLanguage, open, reach, says, servePage, textOf, until } from "./open_page.js";
+import { changeLanguage, open, press, reach, says, servePage, textOf, until } from "./open_page.js";
 
 /** @typedef {import("./open_page.js").Tab} Tab */
+
+const PHONE = { width: 360 };
 
 const VECTORS = [
   [3, 5, 2, 8],
@@ -64,7 +66,7 @@ for (const engine of ENGINES) {
     });
 
     test("exactness: every error is the one that Node finds, and the package keeps its bounds", async () => {
-      const { tab, messages } = await open(browser, `${server.url}?lang=en#exactness`);
+      const { tab, messages } = await open(browser, `${server.url}?lang=en#exactness`, PHONE);
       await reach(tab, "exactness");
       await says(tab, "#exact-controls", /^Judged 9 rows/);
       const rows = await rowsOf(tab, "#exact-table tbody tr");
@@ -87,7 +89,7 @@ for (const engine of ENGINES) {
         }
       }
       // The chart's numbers, as its table has them.
-      await tab.$eval("#exact-means summary", (found) => /** @type {any} */ (found).click());
+      await press(tab, "#exact-means summary");
       await tab.waitForSelector("#exact-means tbody tr");
       const [first, , ...others] = await rowsOf(tab, "#exact-means tbody tr");
       assert.equal(numbersIn(first.cells[0].text)[0], MEANS[0]);
@@ -101,11 +103,11 @@ for (const engine of ENGINES) {
     });
 
     test("exactness: TensorFlow.js comes on request, from the same host, with errors of its own", async () => {
-      const { tab, requests } = await open(browser, `${server.url}?lang=ru#exactness`);
+      const { tab, requests } = await open(browser, `${server.url}?lang=ru#exactness`, PHONE);
       await reach(tab, "exactness");
       await says(tab, "#exact-controls", /^Проверено строк: 9/);
       assert.ok(!requests.some((address) => /tensorflow/.test(address)));
-      await tab.click("#exact-tensorflow [data-run]");
+      await press(tab, "#exact-tensorflow [data-run]");
       await says(tab, "#exact-tensorflow", /TensorFlow\.js 4\.\d+\.\d+,/);
       const rows = await rowsOf(tab, "#exact-table tbody tr");
       for (const way of ["tensorflowWasm", "tensorflowCpu"]) {
@@ -125,15 +127,30 @@ for (const engine of ENGINES) {
       await tab.close();
     });
 
+    test("says in words that workers are not allowed", async () => {
+      const strict = await servePage({ "content-security-policy": "worker-src 'none'" });
+      try {
+        const { tab } = await open(browser, `${strict.url}?lang=en#exactness`, PHONE);
+        await reach(tab, "exactness");
+        await says(tab, "#exact-controls", /^It failed: /);
+        await reach(tab, "speed");
+        await press(tab, "#speed-controls [data-run]");
+        await says(tab, "#speed-controls", /^It failed: /);
+        await tab.close();
+      } finally {
+        await strict.close();
+      }
+    });
+
     test("RMSNorm's cost: shares follow from the times, a run can be stopped and says so", async () => {
-      const { tab } = await open(browser, `${server.url}?lang=en#rms-cost`);
+      const { tab } = await open(browser, `${server.url}?lang=en#rms-cost`, PHONE);
       await reach(tab, "rms-cost");
-      await tab.click("#rms-cost-controls [data-run]");
+      await press(tab, "#rms-cost-controls [data-run]");
       const isWhole = engine.name === "chromium";
       const count = isWhole ? SHAPES.length : 1;
       const rowsShown = () => rowsOf(tab, "#rms-cost-table tbody tr");
       await until(async () => (await rowsShown()).length >= count, { what: `${count} rows` });
-      if (!isWhole) await tab.click("#rms-cost-controls [data-stop]");
+      if (!isWhole) await press(tab, "#rms-cost-controls [data-stop]");
       await says(tab, "#rms-cost-controls", isWhole ? /^With the same weight.*of 5 / : /^Stopped/);
       const rows = await rowsShown();
       for (const [i, { data, cells }] of rows.entries()) {
@@ -159,7 +176,7 @@ for (const engine of ENGINES) {
     });
 
     test("adaptive: each item has its own scale and shift, and moves alone", async () => {
-      const { tab } = await open(browser, `${server.url}?lang=en#adaptive`);
+      const { tab } = await open(browser, `${server.url}?lang=en#adaptive`, PHONE);
       await reach(tab, "adaptive");
       const results = async () =>
         (await rowsOf(tab, "#adaptive-table tbody tr")).map(
@@ -183,7 +200,7 @@ for (const engine of ENGINES) {
       const moved = await results();
       assert.deepEqual([moved[0], moved[2]], [start[0], start[2]]);
       assert.deepEqual(moved[1].adaptiveScale, [1, -1, 0, 1]);
-      await tab.click('#adaptive-controls label:has([value="style"])');
+      await press(tab, '#adaptive-controls label:has([value="style"])');
       const styled = await results();
       for (const { adaptiveOutput: output } of styled) {
         const mean = output.reduce((sum, value) => sum + value, 0) / output.length;
@@ -197,7 +214,7 @@ for (const engine of ENGINES) {
     });
 
     test("small variance: the table and the curves are the formula's, with the visitor's ε", async () => {
-      const { tab } = await open(browser, `${server.url}?lang=en#small-variance&eps=0.04`);
+      const { tab } = await open(browser, `${server.url}?lang=en#small-variance&eps=0.04`, PHONE);
       await reach(tab, "small-variance");
       const rows = await rowsOf(tab, "#small-table tbody tr");
       assert.equal(rows.length, TABLE_DEVIATIONS.length);
@@ -212,7 +229,7 @@ for (const engine of ENGINES) {
           assert.ok(Math.abs(Number(of.value) / expected - 1) < 1e-14, `${deviation}, ${of.eps}`);
         }
       }
-      await tab.$eval("#small-chart summary", (found) => /** @type {any} */ (found).click());
+      await press(tab, "#small-chart summary");
       await tab.waitForSelector("#small-chart tbody tr");
       const points = await rowsOf(tab, "#small-chart tbody tr");
       for (const { cells } of points) {

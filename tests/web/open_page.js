@@ -95,6 +95,20 @@ function settled(tab) {
 }
 
 /**
+ * Presses what may stand off the screen, where the page lays nothing out and a browser finds no place to click.
+ *
+ * @param {Tab} tab
+ * @param {string} selector
+ */
+export function press(tab, selector) {
+  return tab.$eval(selector, (found) => {
+    const control = /** @type {HTMLElement} */ (found);
+    control.focus();
+    control.click();
+  });
+}
+
+/**
  * Waits for something that may take longer than one question to a browser is given.
  *
  * @param {() => Promise<boolean>} isSo

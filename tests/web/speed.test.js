@@ -2,28 +2,27 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { ISOLATION } from "../../tools/serve.js";
 import { sizesOf } from "../../web/sections/speed/problem.js";
 import { ENGINES, launch } from "../browser/browsers.js";
 import { assertLooksFine } from "./looking.js";
-import { changeLanguage, open, reach, says, servePage, textOf } from "./open_page.js";
+import { changeLanguage, open, press, reach, says, servePage, textOf } from "./open_page.js";
 
 /** @typedef {import("./open_page.js").Tab} Tab */
+
+const PHONE = { width: 360 };
 
 const ON_ONE_THREAD = ["wayPlain", "wayTyped", "wayPlan"];
 const ON_GPU = ["wayGpu", "wayGpuCopied"];
 const UNIT = 2 ** -23;
-const ISOLATED = {
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-embedder-policy": "require-corp",
-};
 
 /** What a browser has, and what the page then says about it. */
 const KINDS = ENGINES.flatMap((engine) => [
   {
     engine,
-    name: `${engine.name} without WebGPU`,
+    name: `${engine.name} without WebGPU${engine.name === "firefox" ? ", isolated" : ""}`,
     options: { flags: ["--disable-features=WebGPU"], preferences: { "dom.webgpu.enabled": false } },
-    headers: {},
+    headers: engine.name === "firefox" ? ISOLATION : {},
     gpu: false,
     note: /This browser has no WebGPU|found no graphics card/,
   },
@@ -39,7 +38,7 @@ const KINDS = ENGINES.flatMap((engine) => [
               "--use-webgpu-adapter=swiftshader",
             ],
           },
-          headers: ISOLATED,
+          headers: ISOLATION,
           gpu: true,
           note: /WebGPU runs on: .*swiftshader.*no graphics card but a program/i,
         },
@@ -49,8 +48,8 @@ const KINDS = ENGINES.flatMap((engine) => [
 
 /** Chooses up to 1 MiB and starts. @param {Tab} tab */
 async function start(tab) {
-  await tab.click('#speed-largest label:has([value="1"])');
-  await tab.click("#speed-controls [data-run]");
+  await press(tab, '#speed-largest label:has([value="1"])');
+  await press(tab, "#speed-controls [data-run]");
 }
 
 /** @param {Tab} tab */
@@ -79,7 +78,7 @@ for (const { engine, name, options, headers, gpu, note } of KINDS) {
     });
 
     test("every way at every size agrees before it is timed, and JSON holds it all", async (t) => {
-      const { tab, messages } = await open(browser, `${page.url}?lang=en#speed`, { width: 360 });
+      const { tab, messages } = await open(browser, `${page.url}?lang=en#speed`, PHONE);
       await reach(tab, "speed");
       await start(tab);
       await says(
@@ -91,7 +90,12 @@ for (const { engine, name, options, headers, gpu, note } of KINDS) {
       assert.match(notes, note);
       const threads = /runs on (\d+) threads/.exec(notes)?.[1];
       t.diagnostic(notes.trim());
-      if (threads === undefined) assert.match(notes, /Several threads take no part/);
+      // Isolated, and with more than one core, threads take part.
+      const mayShare = await tab.evaluate(
+        () => crossOriginIsolated && navigator.hardwareConcurrency > 1,
+      );
+      assert.equal(threads !== undefined, mayShare, notes);
+      if (!mayShare) assert.match(notes, /Several threads take no part/);
       const ways = [...ON_ONE_THREAD, ...(threads ? ["wayThreads"] : []), ...(gpu ? ON_GPU : [])];
 
       const table = await tableOf(tab);
@@ -106,7 +110,7 @@ for (const { engine, name, options, headers, gpu, note } of KINDS) {
         assert.equal(wrong, false, way);
       }
 
-      await tab.click("#speed-copy");
+      await press(tab, "#speed-copy");
       await tab.waitForSelector("#speed-json:not([hidden])");
       const report = JSON.parse(
         await tab.$eval("#speed-json", (field) => /** @type {any} */ (field).value),
@@ -117,7 +121,7 @@ for (const { engine, name, options, headers, gpu, note } of KINDS) {
         sizes,
       );
       assert.equal(report.userAgent, await tab.evaluate(() => navigator.userAgent));
-      assert.equal(report.crossOriginIsolated, headers === ISOLATED);
+      assert.equal(report.crossOriginIsolated, headers === ISOLATION);
       for (const { copy, ways: timed } of report.results) {
         assert.ok(copy.ms > 0);
         assert.deepEqual(
@@ -133,7 +137,7 @@ for (const { engine, name, options, headers, gpu, note } of KINDS) {
       }
 
       // Another size.
-      await tab.click('#speed-sizes label:has([value="0"])');
+      await press(tab, '#speed-sizes label:has([value="0"])');
       assert.match(await textOf(tab, "#speed-table caption"), /^1 × 768 float32/);
       await changeLanguage(tab, "ru");
       await says(tab, "#speed-controls", /^Все результаты сходятся/);
@@ -147,11 +151,11 @@ for (const { engine, name, options, headers, gpu, note } of KINDS) {
     });
 
     test("stops at once when asked, and starts again", async () => {
-      const { tab } = await open(browser, `${page.url}?lang=en#speed`);
+      const { tab } = await open(browser, `${page.url}?lang=en#speed`, PHONE);
       await reach(tab, "speed");
       await start(tab);
       await tab.waitForSelector("#speed-results:not([hidden])", { timeout: 25_000 });
-      await tab.click("#speed-controls [data-stop]");
+      await press(tab, "#speed-controls [data-stop]");
       await says(tab, "#speed-controls", /^Stopped/);
       assert.ok((await tableOf(tab)).length > 0);
       assert.equal(
@@ -159,7 +163,7 @@ for (const { engine, name, options, headers, gpu, note } of KINDS) {
         true,
         "focus goes on from the button that is gone",
       );
-      await tab.click("#speed-controls [data-run]");
+      await press(tab, "#speed-controls [data-run]");
       await says(tab, "#speed-controls", /^Measuring/);
       await tab.close();
     });

@@ -25,18 +25,17 @@ const MARGIN = 1.2;
  * @param {import("./run.js").Results} results
  */
 export function drawRates(target, { measured }) {
-  const timed = measured.filter(({ ways }) => ways.length > 0);
   const lines = LINES.filter(([name]) =>
-    timed.some(({ ways }) => ways.some((way) => way.name === name)),
+    measured.some(({ ways }) => ways.some((way) => way.name === name)),
   );
   const rates = (
-    /** @type {(typeof timed)[number]} */ { size, ways },
+    /** @type {(typeof measured)[number]} */ { size, ways },
     /** @type {WayName} */ name,
   ) => {
     const way = ways.find((each) => each.name === name);
     return way === undefined ? null : rateOf(size, way.ms);
   };
-  const megabytes = timed.map(({ size }) => bytesOf(size) / 1e6);
+  const megabytes = measured.map(({ size }) => bytesOf(size) / 1e6);
   return new Chart(
     target,
     {
@@ -55,8 +54,8 @@ export function drawRates(target, { measured }) {
     },
     [
       megabytes,
-      ...lines.map(([name]) => timed.map((each) => rates(each, name))),
-      timed.map(({ size, copyMs }) => (copyMs === undefined ? null : rateOf(size, copyMs))),
+      ...lines.map(([name]) => measured.map((each) => rates(each, name))),
+      measured.map(({ size, copyMs }) => (copyMs === undefined ? null : rateOf(size, copyMs))),
     ],
   );
 }

@@ -24,19 +24,16 @@ export function reportOf({ measured, ready, absences }) {
     },
     threads: ready.threads ?? absences.threads?.message,
     gpu: ready.gpu?.adapter ?? absences.gpu?.key,
-    results: measured
-      .filter(({ ways }) => ways.length > 0)
-      .map(({ size, copyMs, ways }) => ({
-        ...size,
-        copy:
-          copyMs === undefined ? null : { ms: brief(copyMs), rate: brief(rateOf(size, copyMs)) },
-        ways: ways.map(({ name, ms, samples, difference }) => ({
-          name,
-          ms: brief(ms),
-          rate: brief(rateOf(size, ms)),
-          samples,
-          difference: brief(difference),
-        })),
+    results: measured.map(({ size, copyMs, ways }) => ({
+      ...size,
+      copy: copyMs === undefined ? null : { ms: brief(copyMs), rate: brief(rateOf(size, copyMs)) },
+      ways: ways.map(({ name, ms, samples, difference }) => ({
+        name,
+        ms: brief(ms),
+        rate: brief(rateOf(size, ms)),
+        samples,
+        difference: brief(difference),
       })),
+    })),
   };
 }

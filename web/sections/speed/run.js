@@ -10,7 +10,7 @@ import { ask, Stopped, startWorker } from "../../worker_calls.js";
 /** @typedef {import("./worker.js").Answer} Answer */
 /** @typedef {import("./worker.js").Request} Request */
 
-/** @typedef {{ size: Size, copyMs: number | undefined, ways: Timed[] }} Measured one size */
+/** @typedef {{ size: Size, copyMs: number | undefined, ways: Timed[] }} Measured one size, in one way at least */
 /** @typedef {{ measured: Measured[], ready: Partial<Record<Kind, Ready>>, absences: Partial<Record<Kind, Absence>> }} Results so far */
 
 /** @type {readonly Kind[]} */
@@ -50,11 +50,11 @@ export async function runAll(sizes, { signal, threads, onStep, onResults }) {
     for (const size of sizes) {
       /** @type {Measured} */
       const measured = { size, copyMs: undefined, ways: [] };
-      results.measured.push(measured);
       for (const [kind, worker] of [...workers]) {
         onStep({ kind, size, index: index++, of });
         const answer = await answerOf(worker, { size }, signal);
         if ("timed" in answer) {
+          if (measured.ways.length === 0) results.measured.push(measured);
           measured.ways.push(...answer.timed);
           measured.copyMs ??= answer.copyMs;
         } else if ("absence" in answer) absent(kind, answer.absence);

@@ -81,12 +81,14 @@ export function mount(body) {
         show();
       },
     });
+    results = found;
+    show();
     run.say(() => (signal.aborted ? t("runStopped") : verdict(found)));
   }
 
   function show() {
-    if (results === undefined) return;
-    const { measured } = results;
+    const { measured = [] } = results ?? {};
+    if (results === undefined || measured.length === 0) return;
     find("#speed-results").hidden = false;
     chart?.destroy();
     chart = drawRates(find("#speed-chart"), results);
@@ -146,12 +148,14 @@ function radio(name, value, isChecked, label) {
 }
 
 /** @param {Results} results */
-function verdict({ measured }) {
+function verdict({ measured, absences }) {
   const wrong = measured.flatMap(({ ways }) => ways).find(({ agrees }) => !agrees);
   if (wrong !== undefined) return t("speedDiffers", { way: t(wrong.name) });
   const last = measured.at(-1);
   const plain = last?.ways.find(({ name }) => name === "wayPlain");
-  if (last === undefined || plain === undefined) return "";
+  if (last === undefined || plain === undefined) {
+    return t("runFailed", { message: absences.single?.message ?? "" });
+  }
   const best = last.ways.reduce((one, other) => (other.ms < one.ms ? other : one));
   return t("speedDone", {
     way: t(best.name),
