@@ -5,6 +5,7 @@ import { describe, wrongType } from "./errors.js";
 import { Device } from "./gpu/device.js";
 import {
   type GPUAdapterLike,
+  type GPUBufferLike,
   type GPUCommandEncoderLike,
   type GPUComputePassLike,
   type GPUDeviceLike,
@@ -82,6 +83,11 @@ export type OnGpu<Options> = {
 } & {
   /** Where to record: a command encoder or compute pass of the caller's, who submits it. Default: submitted at once. */
   encoder?: GPUCommandEncoderLike | GPUComputePassLike | undefined;
+  /**
+   * Makes the buffers of results, from a pool say: given their bytes and the result's name; of storage, with what else the
+   * caller needs, or undefined. Default: new ones, which can also be copied from and to.
+   */
+  allocate?: ((bytes: number, name: string) => GPUBufferLike | undefined) | undefined;
 };
 
 type Output<O> = O extends { out: infer Out extends object } ? Out : GpuTensor;

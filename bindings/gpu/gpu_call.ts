@@ -31,8 +31,6 @@ import { toFloat32 } from "./halves.js";
 
 import { AFFINE, type Memory, type Operands } from "./uses.js";
 
-type Encoder = GPUCommandEncoderLike | GPUComputePassLike;
-
 const readEncoder: Reader = (where, name, value) => {
   if (
     typeof value === "object" &&
@@ -42,6 +40,11 @@ const readEncoder: Reader = (where, name, value) => {
     return value;
   }
   throw wrongType(where, name, "a GPUCommandEncoder or GPUComputePassEncoder", describe(value));
+};
+
+const readAllocate: Reader = (where, name, value) => {
+  if (typeof value === "function") return value;
+  throw wrongType(where, name, "a function that makes a GPUBuffer of some bytes", describe(value));
 };
 
 // The same table, with readers that know tensors on the GPU.
@@ -55,16 +58,32 @@ export const GPU_OPS = Object.fromEntries(
   Object.values(OPS).map((op) => {
     const options = new Map<string, Reader>();
     for (const [name, read] of op.options) options.set(name, READERS.get(read) ?? read);
-    options.set("encoder", readEncoder);
+    options.set("encoder", readEncoder).set("allocate", readAllocate);
     return [op.name, { ...op, options }];
   }),
 ) as unknown as Readonly<Record<OpName, Op>>;
 
+/** Makes the buffer of a result, which is named as in what the call gives. */
+export type Allocate = (bytes: number, name: string) => GPUBufferLike | undefined;
+
+/** What calls on the GPU have beside the options of their operations. */
+interface Where {
+  readonly encoder?: GPUCommandEncoderLike | GPUComputePassLike;
+  readonly allocate?: Allocate;
+}
+
 /** New memory for a tensor. */
-export function newTensor(device: Device, dims: Dims, dtype: GpuDType): GpuTensor {
+function newTensor(
+  device: Device,
+  dims: Dims,
+  dtype: GpuDType,
+  name: string,
+  { allocate }: Where,
+): GpuTensor {
   const bytes = dims.reduce((product, dim) => product * dim, 1) * DTYPES[dtype].bytes;
   const usage = USAGE.storage | USAGE.copySource | USAGE.copyTarget;
-  return new GpuTensor(device.buffer(bytes, usage), dims, dtype);
+  const buffer = allocate?.(Math.max(4, Math.ceil(bytes / 4) * 4), name);
+  return new GpuTensor(buffer ?? device.buffer(bytes, usage), dims, dtype);
 }
 
 // The functions' types stand in webgpu.ts.
@@ -80,7 +99,7 @@ export function callOnGpu(
   const input = readGpuOperand(op.name, "x", x);
   const residual = op.inputs.length > 1 ? readGpuOperand(op.name, "residual", second) : undefined;
   const options = readOptions(op, given);
-  const { encoder } = options as { encoder?: Encoder };
+  const where: Where = options as object;
   if (options.training) {
     requireOnGpu(op, "runningMean", options.runningMean);
     requireOnGpu(op, "runningVar", options.runningVar);
@@ -88,8 +107,8 @@ export function callOnGpu(
   // From here on no code of the caller's runs.
   const d = checkCall(op, input, residual, options);
   return device.watch(op.name, () => {
-    const made = new Results(device, d, options.returnStats);
-    schedule(device, d, encoder, made, (emitter) => forward(emitter, d, made.at));
+    const made = new Results(device, d, options.returnStats, where);
+    schedule(device, d, where, made, (emitter) => forward(emitter, d, made.at));
     return made.form();
   });
 }
@@ -106,12 +125,12 @@ export function callBackwardOnGpu(
   const gradient = readGpuOperand(op.name, "gradOutput", gradOutput);
   const input = readGpuOperand(op.name, "x", x);
   const options = readOptions(op, given);
-  const { encoder } = options as { encoder?: Encoder };
+  const where: Where = options as object;
   // From here on no code of the caller's runs.
   const d = checkCall(op, input, undefined, options, gradient);
   return device.watch(op.name, () => {
-    const made = new Gradients(device, d);
-    schedule(device, d, encoder, made, (emitter) => backward(emitter, d, made.at));
+    const made = new Gradients(device, d, where);
+    schedule(device, d, where, made, (emitter) => backward(emitter, d, made.at));
     return made.result;
   });
 }
@@ -120,7 +139,7 @@ export function callBackwardOnGpu(
 function schedule(
   device: Device,
   d: Descriptor,
-  encoder: Encoder | undefined,
+  { encoder }: Where,
   made: { readonly upload: GPUBufferLike | undefined; dispose(): void },
   emit: (emitter: Emitter) => void,
 ): void {
@@ -159,14 +178,14 @@ class Results {
   readonly #result: Record<string, unknown> = {};
   readonly #plain: boolean;
 
-  constructor(device: Device, d: Descriptor, withStatistics: boolean) {
+  constructor(device: Device, d: Descriptor, withStatistics: boolean, where: Where) {
     const dtype = d.dtype as GpuDType;
     const take = (name: string, out: Operand | undefined, dims: Dims, type: GpuDType): Memory => {
       if (out !== undefined) {
         this.#result[name] = (out as GpuOperand).given;
         return memoryOf(out as GpuOperand);
       }
-      const tensor = newTensor(device, dims, type);
+      const tensor = newTensor(device, dims, type, name, where);
       this.#made.push(tensor);
       this.#result[name] = tensor;
       return { buffer: tensor.buffer, offset: 0, dtype: type };
@@ -211,9 +230,9 @@ class Gradients {
   readonly upload: GPUBufferLike | undefined;
   readonly result: Record<string, GpuTensor | null> = {};
 
-  constructor(device: Device, d: Descriptor) {
+  constructor(device: Device, d: Descriptor, where: Where) {
     const make = (name: string, dims: Dims, dtype: GpuDType): Memory => {
-      const tensor = newTensor(device, dims, dtype);
+      const tensor = newTensor(device, dims, dtype, name, where);
       this.result[name] = tensor;
       return { buffer: tensor.buffer, offset: 0, dtype };
     };

@@ -116,12 +116,27 @@ const OWN_SPOILERS = {
   },
 };
 
-for (const name of Object.keys(OPERATIONS)) {
-  const { op } = OPERATIONS[name];
-  describe(`webgpu ${name}`, () => {
+/** The call of the gradient, with a gradient of the output as x is. @param {Made} made @returns {Made} */
+function gradientOf(made) {
+  const { dims, dtype: type, values, op, inputs } = made;
+  const bytes = type === "float32" ? Float32Array : Uint16Array;
+  const gradient = { data: new bytes(values.length), dims, type };
+  return { ...made, op: `${op}Backward`, inputs: [gradient, ...inputs] };
+}
+
+const asItIs = (/** @type {Made} */ made) => made;
+const GRADIENTS = Object.keys(OPERATIONS).filter((name) => `${name}Backward` in gpu);
+
+for (const [name, form] of [
+  ...Object.keys(OPERATIONS).map((name) => /** @type {const} */ ([name, asItIs])),
+  ...GRADIENTS.map((name) => /** @type {const} */ ([name, gradientOf])),
+]) {
+  const isGradient = form === gradientOf;
+  const op = `${OPERATIONS[name].op}${isGradient ? "Backward" : ""}`;
+  describe(`webgpu ${isGradient ? "gradient of " : ""}${name}`, () => {
     test(`takes any options that are right (seed ${SEED})`, () => {
       const property = fc.property(fc.gen(), (g) => {
-        const made = make(g, name);
+        const made = form(make(g, name));
         made.inputs = made.inputs.map(onGpu);
         const before = seen.submitted;
         /** @type {any} */
@@ -134,7 +149,7 @@ for (const name of Object.keys(OPERATIONS)) {
           assert.ok(made.values.length === 0 || isFew, `${error}`);
           return;
         }
-        const output = result.output ?? result;
+        const output = result.output ?? result.gradInput ?? result;
         assert.deepEqual(output.shape, made.dims);
         assert.equal(output.dtype, made.dtype);
         assert.equal(seen.submitted - before, made.values.length === 0 ? 0 : 1);
@@ -144,9 +159,10 @@ for (const name of Object.keys(OPERATIONS)) {
 
     test(`refuses anything wrong, submits nothing and keeps nothing (seed ${SEED})`, () => {
       const property = fc.property(fc.gen(), (g) => {
-        const made = make(g, name);
+        const spoilt = make(g, name);
         const spoilers = chance(g, 5) ? OWN_SPOILERS : SHARED_SPOILERS;
-        spoilers[pick(g, Object.keys(spoilers))](g, made);
+        spoilers[pick(g, Object.keys(spoilers))](g, spoilt);
+        const made = form(spoilt);
         // A weight or running statistics of other kinds may stand in memory; what is normalized may not.
         made.inputs = made.inputs.map(onGpu);
         const { submitted, buffers } = seen;

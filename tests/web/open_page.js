@@ -84,6 +84,14 @@ export async function reach(tab, id) {
     { timeout: 20_000, polling: 100 },
     id,
   );
+  await settled(tab);
+}
+
+/** What has just come on the screen is laid out in the next frame, its charts in the one after. @param {Tab} tab */
+function settled(tab) {
+  return tab.evaluate(
+    () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+  );
 }
 
 /**
