@@ -10,6 +10,7 @@ import {
   fill,
   numbersOf,
   open,
+  press,
   servePage,
   textOf,
   textsAt,
@@ -144,13 +145,6 @@ async function assertShows(tab, of) {
 /** @param {Case} of */
 const hashOf = ({ norm, items, groups, perPosition, cell }) =>
   `#norm=${norm}&items=${items}&groups=${groups}&perPosition=${Number(perPosition)}&cell=${cell}`;
-
-/** @param {Tab} tab @param {string} selector */
-const press = (tab, selector) =>
-  tab.evaluate(
-    (found) => /** @type {HTMLElement} */ (document.querySelector(found)).click(),
-    selector,
-  );
 
 /** @type {Case} */
 const START = { norm: "layer", items: 3, groups: 2, perPosition: false, cell: [2, 2, 2] };
