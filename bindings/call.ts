@@ -17,10 +17,15 @@ export function call(op: Op, inlined: Inlined, x: unknown, given: unknown, secon
   // From here on no code of the caller's runs.
   const d = checkCall(op, input, residual, options);
   const backend = backendFor(inlined);
-  return using(makeResults(d, backend, options.returnStats), () => {
+  const made = makeResults(d, backend, options.returnStats);
+  // No closure here, which would cost a short row as much as its kernel.
+  try {
     if (input.size !== 0) backend.run(d);
     return formResult(d, options.out, options.sumOut, options.returnStats);
-  });
+  } catch (error) {
+    giveUp(made);
+    throw error;
+  }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: it is all of them
@@ -30,21 +35,20 @@ export function callBackward(op: Op, inlined: Inlined, tensors: unknown[], given
   // From here on no code of the caller's runs.
   const d = checkCall(op, x!, residual, options, grad);
   const backend = backendFor(inlined);
-  return using(makeGradients(d, backend, false), () => {
+  const made = makeGradients(d, backend, false);
+  try {
     backend.run(d);
     roundGradients(d, backend);
     const result = formGradients(d, backend, x!);
     disposeSums(d);
     return result;
-  });
-}
-
-/** Gives up the tensors that were made for a call that fails. */
-function using<Result>(made: readonly Tensor[], run: () => Result): Result {
-  try {
-    return run();
   } catch (error) {
-    for (const tensor of made) tensor.dispose();
+    giveUp(made);
     throw error;
   }
+}
+
+/** The tensors that were made for a call that fails. */
+function giveUp(made: readonly Tensor[]): void {
+  for (const tensor of made) tensor.dispose();
 }

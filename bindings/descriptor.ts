@@ -103,31 +103,20 @@ export function checkCall(
   const geometry = op.geometry(where, x.dims, x.size, options);
   const preset = options.preset === undefined ? undefined : presetOf(op, options.preset);
   const placed: Placed[] = [];
-  const match = (
-    name: ParameterName,
-    value: Operand | number | undefined,
-    matching: Matching,
-    to = placed,
-  ): ParameterValue => {
-    if (typeof value !== "object") return value;
-    const parameter = matchParameter(where, name, value, matching, geometry);
-    to.push(parameter);
-    return parameter;
-  };
-  const residualValue = match("residual", residual, "whole");
-  const gate = match("gate", options.gate, "conditional");
-  const sumBias = match("sumBias", options.sumBias, "affine");
-  const weight = match("weight", options.weight, "affine");
-  const bias = match("bias", options.bias, "affine");
-  const scale = match("scale", options.scale, "conditional");
-  const shift = match("shift", options.shift, "conditional");
+  const residualValue = place(placed, where, geometry, "residual", residual, "whole");
+  const gate = place(placed, where, geometry, "gate", options.gate, "conditional");
+  const sumBias = place(placed, where, geometry, "sumBias", options.sumBias, "affine");
+  const weight = place(placed, where, geometry, "weight", options.weight, "affine");
+  const bias = place(placed, where, geometry, "bias", options.bias, "affine");
+  const scale = place(placed, where, geometry, "scale", options.scale, "conditional");
+  const shift = place(placed, where, geometry, "shift", options.shift, "conditional");
   const { kernel } = op;
   const { training, returnStats } = options;
   // Those of a training call are results, of which nothing goes back: they are only checked.
   const unused = training && op.backward;
   const running = unused ? [] : placed;
-  const runningMean = match("runningMean", options.runningMean, "exact", running);
-  const runningVar = match("runningVar", options.runningVar, "exact", running);
+  const runningMean = place(running, where, geometry, "runningMean", options.runningMean, "exact");
+  const runningVar = place(running, where, geometry, "runningVar", options.runningVar, "exact");
   const momentum = preset?.momentum ?? MOMENTUM;
   const newWeight = options.momentum ?? momentum.value;
   const window =
@@ -192,6 +181,22 @@ export function checkCall(
     }
   }
   return d;
+}
+
+// A parameter as it stands in a descriptor; a tensor is matched, and added to those that are placed. Not a closure, which
+// calls of short rows would feel.
+function place(
+  placed: Placed[],
+  where: string,
+  geometry: Geometry,
+  name: ParameterName,
+  value: Operand | number | undefined,
+  matching: Matching,
+): ParameterValue {
+  if (typeof value !== "object") return value;
+  const parameter = matchParameter(where, name, value, matching, geometry);
+  placed.push(parameter);
+  return parameter;
 }
 
 function countRuns(view: View): number {

@@ -142,10 +142,9 @@ export function residentOperand(tensor: Tensor): Operand {
 }
 
 function readTensorLike(where: string, name: string, value: Record<string, unknown>): Operand {
-  const dimsField = "dims" in value ? "dims" : "shape";
-  const typeField = "type" in value ? "type" : "dtype" in value ? "dtype" : undefined;
-  const dims = readDims(where, `${name}.${dimsField}`, value[dimsField]);
-  const type = typeField && value[typeField];
+  const [dimsField, ownDims] = eitherOf(value, "dims", "shape");
+  const dims = readDims(where, `${name}.${dimsField}`, ownDims);
+  const [typeField, type] = eitherOf(value, "type", "dtype");
   const data = value.data;
   let dtype = dtypeOf(data);
   if (dtype === undefined && !isBits(data)) {
@@ -162,8 +161,21 @@ function readTensorLike(where: string, name: string, value: Record<string, unkno
     const expected = '"float16" or "bfloat16" for a Uint16Array';
     throw wrongType(where, `${name}.${typeField ?? "type"}`, expected, "undefined");
   }
-  const fields: Fields = { dims: dimsField, type: typeField };
+  const fields: Fields = { dims: dimsField!, type: typeField };
   return new Operand("like", dtype, dims, data as OwnArray, 0, undefined, fields);
+}
+
+/** The name and value of a field that goes by two names: the first wins unless it is undefined. */
+function eitherOf<First extends string, Second extends string>(
+  value: Record<string, unknown>,
+  first: First,
+  second: Second,
+): [name: First | Second | undefined, value: unknown] {
+  if (first in value) {
+    const found = value[first];
+    if (found !== undefined || !(second in value)) return [first, found];
+  }
+  return second in value ? [second, value[second]] : [undefined, undefined];
 }
 
 function readNested(where: string, name: string, value: readonly unknown[]): Operand {

@@ -4,7 +4,7 @@ import { DTYPES } from "./dtypes.js";
 import { describe, quotedList, wrongType, wrongValue } from "./errors.js";
 import type { Operand } from "./operands.js";
 import { type Family, LENIENT, OPS, type Op, PRESETS, type Preset } from "./ops.js";
-import { isPlain } from "./tensor.js";
+import { requirePlain } from "./tensor.js";
 import type { ActivationName, DType } from "./types.js";
 
 // Within for-in, engines answer this without a look-up; Object.hasOwn costs 5 ns a name.
@@ -51,7 +51,7 @@ export class Options {
 export function readOptions(op: Op, given: unknown): Options {
   const options = new Options();
   if (given === undefined) return options;
-  if (!isPlain(given)) throw wrongType(op.name, "options", "an object", describe(given));
+  requirePlain(op.name, "options", given);
   for (const name in given) {
     if (!hasOwn.call(given, name)) continue;
     const value: unknown = given[name as keyof typeof given];

@@ -96,8 +96,20 @@ function findStrides(
   }
   const strides = matching === "exact" ? undefined : broadcastStrides(value, flat, matching, g);
   if (strides !== undefined) return strides;
-  const expected = `shape ${show(matching === "whole" ? g.dims : dimsAt(g.dims, own))}`;
-  throw wrongValue(where, name, expected, show(dims ?? [size]));
+  throw wrongValue(where, name, `shape ${shapesFor(matching, own, g)}`, show(dims ?? [size]));
+}
+
+/** The dimensions that a tensor may have, for messages, but for those that broadcast. */
+function shapesFor(matching: Matching, own: Dims, { dims }: Geometry): string {
+  if (matching === "whole") return show(dims);
+  const shapes = [show(dimsAt(dims, own))];
+  if (matching === "conditional") {
+    const first = Math.min(...own);
+    for (const leading of first === 0 ? [] : [1, first]) {
+      shapes.push(show(dimsAt(dims, [...range(0, leading), ...own])));
+    }
+  }
+  return [...new Set(shapes)].join(" or ");
 }
 
 /** The strides of what is shaped as the given dimensions of x, in that order; 0 along the others. */

@@ -4,6 +4,7 @@ import { checkCall, type Descriptor } from "./descriptor.js";
 import { wrongType } from "./errors.js";
 import { formGradients, makeGradients } from "./gradients.js";
 import { backendFor, type Inlined } from "./instance.js";
+import { nameClass } from "./names.js";
 import { describeOperand, type Operand, readOperand, residentOperand } from "./operands.js";
 import { type InputName, OPS, type Op, type OpName } from "./ops.js";
 import { choice } from "./option_readers.js";
@@ -57,6 +58,7 @@ export class Step<Result> {
   }
 
   static {
+    nameClass(Step, "Step");
     makeDisposable(Step.prototype);
   }
 
@@ -64,9 +66,13 @@ export class Step<Result> {
    * Runs the call on what its tensors hold now. Returns what the function returns, the same object each time; allocates,
    * copies and checks nothing.
    *
-   * @throws {TypeError} if the plan was disposed, or lost by the package's `dispose()`
+   * @throws {TypeError} if the plan was disposed, or lost by the package's `dispose()`; for arguments, since a plan reads what
+   *   its tensors hold
    */
   run(): Result {
+    // biome-ignore lint/complexity/noArguments: a rest parameter would make an array
+    const given = arguments.length;
+    if (given !== 0) throw wrongType("plan", "run", "no arguments: write to x.data", `${given}`);
     const memory = this.#memory;
     const got = memory.fault;
     if (got !== undefined) throw wrongType("plan", "run", "a live plan", got);

@@ -2,6 +2,7 @@
 import { count, type Dims, show } from "./dims.js";
 import { DTYPES, type OwnArray, ownArray } from "./dtypes.js";
 import { describe, outOfMemory, wrongType, wrongValue } from "./errors.js";
+import { INSPECT, type Inspecting, inspected, nameClass } from "./names.js";
 import type { DataOf, DType, WithDispose } from "./types.js";
 import type { WasmBackend } from "./wasm_backend.js";
 
@@ -88,7 +89,7 @@ export interface TensorState {
 export let stateOf: (value: object) => TensorState | undefined;
 
 /**
- * Whether a value is an object of named things: no array, typed array or tensor.
+ * Whether a value is an object of named things: no array, typed array, Map or tensor.
  * @internal
  */
 export function isPlain(value: unknown): value is Record<string, unknown> {
@@ -97,8 +98,24 @@ export function isPlain(value: unknown): value is Record<string, unknown> {
     value !== null &&
     !Array.isArray(value) &&
     !ArrayBuffer.isView(value) &&
+    !(value instanceof Map) &&
     stateOf(value) === undefined
   );
+}
+
+/**
+ * Throws unless a value is an object of named things.
+ * @internal
+ */
+export function requirePlain(
+  where: string,
+  name: string,
+  value: unknown,
+  expected = "an object",
+): asserts value is Record<string, unknown> {
+  if (isPlain(value)) return;
+  const got = value instanceof Map ? "a Map" : value instanceof Tensor ? "a Tensor" : undefined;
+  throw wrongType(where, name, expected, got ?? describe(value));
 }
 
 /**
@@ -144,8 +161,7 @@ export class Tensor<D extends DType = DType> {
       const owner = new Owner(block);
       return new Tensor({ owner, address, dims: own, dtype, size: count(own) });
     };
-    // The build shortens names.
-    Object.defineProperty(Tensor, "name", { value: "Tensor" });
+    nameClass(Tensor, "Tensor");
     makeDisposable(Tensor.prototype);
   }
 
@@ -204,6 +220,14 @@ export class Tensor<D extends DType = DType> {
     const { owner } = this.#state;
     forgotten?.unregister(owner);
     owner.release();
+  }
+
+  /** @internal */
+  [INSPECT](_depth: unknown, ...how: Inspecting): string {
+    const { shape, dtype } = this;
+    const gone = fault(this.#state);
+    const shown = gone === undefined ? { shape, dtype, data: this.data } : { shape, dtype, gone };
+    return inspected("Tensor", shown, ...how);
   }
 
   #live(name: string): Block {

@@ -7,6 +7,7 @@ import * as instance from "./instance.js";
 import { LayerNormGRUCell, LayerNormLSTMCell } from "./tfjs/cells.js";
 import {
   GroupNormalization,
+  type GroupNormalizationArgs,
   InstanceNormalization,
   LayerNormalization,
   RMSNormalization,
@@ -25,6 +26,7 @@ export {
   type GroupNormalizationArgs,
   InstanceNormalization,
   type InstanceNormalizationArgs,
+  type LayerArgs,
   LayerNormalization,
   type LayerNormalizationArgs,
   type NormalizationArgs,
@@ -61,6 +63,10 @@ export function registerLayers(): void {
     },
     class extends InstanceNormalization {
       static override className = "Addons>InstanceNormalization";
+      // It saves how many channels it was built for.
+      constructor({ groups: _, ...args }: GroupNormalizationArgs) {
+        super(args);
+      }
     },
   ]) {
     serialization.registerClass(layer);

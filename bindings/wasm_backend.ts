@@ -5,7 +5,7 @@ import { bufferOf, byteOffsetOf, copyInto, DTYPES, type Elements, part } from ".
 import { outOfMemory } from "./errors.js";
 import { DIFFERENTIABLE, GRADIENTS } from "./gradients.js";
 import { Operand } from "./operands.js";
-import { type Raw, RawCall, type Role } from "./raw_call.js";
+import { quick, type Raw, RawCall, type Role } from "./raw_call.js";
 import type { TensorState } from "./tensor.js";
 import type { DType } from "./types.js";
 
@@ -44,7 +44,7 @@ export class WasmBackend {
   #views = new WeakMap<TensorState, Elements>();
 
   constructor(raw: Raw) {
-    this.#raw = raw;
+    this.#raw = quick(raw);
     raw.read = (role, begin, n, address) => this.#read(role, begin, n >>> 0, address >>> 0);
     raw.write = (role, begin, n, address) => this.#write(role, begin, n >>> 0, address >>> 0);
     this.#chunk = this.allocate(ARENA_BYTES);
@@ -53,7 +53,7 @@ export class WasmBackend {
     this.#rstd = this.#mean + STATISTICS_RUNS * 8;
     if (this.#chunk === 0) throw outOfMemory("layernorm", ARENA_BYTES);
     raw.set_stage(this.#chunk, STAGE_BYTES);
-    this.#call = new RawCall(raw, "layernorm");
+    this.#call = new RawCall(this.#raw, "layernorm");
   }
 
   /** Whether the package's dispose() has given this backend up. */
@@ -331,11 +331,11 @@ export class WasmBackend {
       return;
     }
     let view = this.#results;
+    // A view that growth has detached has no length. To ask for its buffer would take longer than to copy a short row.
     if (
       view.length !== n ||
       view.byteOffset !== address ||
-      !(view instanceof DTYPES[dtype].array) ||
-      view.buffer !== this.buffer
+      !(view instanceof DTYPES[dtype].array)
     ) {
       view = this.view(dtype, address, n);
       this.#results = view;

@@ -14,13 +14,20 @@ export function bytesOf({ alphabet, frequent, size, text }: WasmText): Uint8Arra
   const single = alphabet.length - 2;
   const order = frequent.match(/../g)!.map((hex) => Number.parseInt(hex, 16));
   for (let byte = 0; byte < 256; byte++) if (!order.includes(byte)) order.push(byte);
-  const values = new Uint8Array(128);
-  for (let i = 0; i < alphabet.length; i++) values[alphabet.charCodeAt(i)] = i;
-  const bytes = new Uint8Array(size);
-  for (let i = 0, at = 0; i < text.length; i++) {
-    let value = values[text.charCodeAt(i)]!;
-    if (value >= single) value = (value - single + 1) * single + values[text.charCodeAt(++i)]!;
-    bytes[at++] = order[value]!;
+  // What a character stands for, by itself and behind each prefix; a prefix for where the characters behind it begin. The loop
+  // runs before engines optimize it, so it does little.
+  const table = new Uint16Array(3 * 128);
+  for (let i = 0; i < 3 * single; i++) {
+    table[Math.floor(i / single) * 128 + alphabet.charCodeAt(i % single)] = order[i]!;
   }
-  return bytes;
+  table[alphabet.charCodeAt(single)] = 256 + 128;
+  table[alphabet.charCodeAt(single + 1)] = 256 + 2 * 128;
+  const bytes = new TextEncoder().encode(text);
+  const { length } = bytes;
+  for (let from = 0, to = 0; from < length; ) {
+    let value = table[bytes[from++]!]!;
+    if (value > 255) value = table[value - 256 + bytes[from++]!]!;
+    bytes[to++] = value;
+  }
+  return bytes.subarray(0, size);
 }

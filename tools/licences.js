@@ -1,4 +1,5 @@
-// The licences of all npm packages that the build and the tests use, from the lock files; none of them is shipped.
+// The licences of all npm packages that the build and the tests use, from the lock files. The
+// package ships none of them; the demo page does some, with their licences (build_web.js).
 //
 //   node tools/licences.js        a line for each licence, with its packages
 

@@ -8,6 +8,12 @@ import { fileURLToPath } from "node:url";
 
 const DEFAULT_FOLDER = fileURLToPath(new URL("../dist/web", import.meta.url));
 const FIRST_PORT = 8080;
+
+/** Sent with a page, these let it share memory between threads. */
+export const ISOLATION = {
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-embedder-policy": "require-corp",
+};
 /** How many ports are tried, from the first one up. */
 const PORTS = 50;
 
@@ -140,6 +146,6 @@ async function listen(server, first) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { url } = await serve({ folder: process.argv[2] ?? DEFAULT_FOLDER });
+  const { url } = await serve({ folder: process.argv[2] ?? DEFAULT_FOLDER, headers: ISOLATION });
   console.log(url);
 }

@@ -7,6 +7,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { lavapipe } from "../tests/webgpu/environment.js";
 import {
   aptProgress,
   compareVersions,
@@ -140,6 +141,12 @@ const REQUIREMENTS = [
     group: "browsers",
     purpose: "the tests in Firefox, skipped without it",
     isPresent: (machine) => findBrowser("firefox", machine) !== undefined,
+  },
+  {
+    package: "mesa-vulkan-drivers",
+    group: "browsers",
+    purpose: "a Vulkan driver for wgpu, whose tests are skipped without it",
+    isPresent: () => lavapipe() !== undefined,
   },
   {
     package: "webkit2gtk-driver",

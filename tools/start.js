@@ -6,7 +6,7 @@
 
 import { EXAMPLE, MISPRINTS } from "../web/documents.js";
 import { runScript, SetupError } from "./emscripten.js";
-import { serve } from "./serve.js";
+import { ISOLATION, serve } from "./serve.js";
 import { setup } from "./setup.js";
 
 /** Decimals in the tables. The documents print four; two more show where they rounded too early. */
@@ -33,7 +33,7 @@ async function main(flags) {
   }
   print(`\n${await workedExample()}`);
   if (flags.includes("--no-serve")) return;
-  const { url, close } = await serve();
+  const { url, close } = await serve({ headers: ISOLATION });
   print(`The same step by step, with your own numbers: ${url}\nCtrl-C ends it.`);
   process.once("SIGINT", async () => {
     await close();

@@ -3,11 +3,12 @@
 //   node tools/test.js                every step
 //   node tools/test.js lint native    the named ones
 
-import { accessSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { environment } from "../tests/webgpu/environment.js";
 import { run, runScript, SetupError } from "./emscripten.js";
+import { installPeers } from "./peers.js";
 import { setup } from "./setup.js";
 
 /** @typedef {import("./emscripten.js").Emscripten} Emscripten */
@@ -132,14 +133,18 @@ const STEPS = [
   {
     name: "browser",
     what: "real browsers and the page",
-    action: () => nodeTests(["tests/browser", "tests/web"]),
+    action: async () => {
+      // The page's experiments are compared with Node's.
+      await installPeers("tests/tfjs", print);
+      await nodeTests(["tests/browser", "tests/web"]);
+    },
   },
   {
     name: "webgpu",
     what: "WebGPU, in Node with Dawn",
     action: async () => {
       // Dawn: 132 MB.
-      await installPeers("tests/webgpu");
+      await installPeers("tests/webgpu", print);
       await nodeTests(["tests/webgpu"], environment());
     },
   },
@@ -148,7 +153,7 @@ const STEPS = [
     what: "the packed tarball in every run-time and engine",
     action: async () => {
       // Deno, Bun and the newest Node, 405 MB.
-      await installPeers("tests/runtimes");
+      await installPeers("tests/runtimes", print);
       await nodeTests(["tests/runtimes"]);
     },
   },
@@ -157,7 +162,7 @@ const STEPS = [
     what: "applications built by bundlers and frameworks",
     action: async () => {
       // Next.js alone is more than half of 469 MB.
-      await installPeers("tests/apps");
+      await installPeers("tests/apps", print);
       await nodeTests(["tests/apps"]);
     },
   },
@@ -166,7 +171,7 @@ const STEPS = [
     what: "a real model with the package's norms",
     action: async () => {
       // A model and what runs it: 104 MB.
-      await installPeers("tests/model");
+      await installPeers("tests/model", print);
       await nodeTests(["tests/model"]);
     },
   },
@@ -175,25 +180,11 @@ const STEPS = [
     what: "layernorm/tfjs with TensorFlow.js",
     action: async () => {
       // TensorFlow.js and data: 180 MB.
-      await installPeers("tests/tfjs");
+      await installPeers("tests/tfjs", print);
       await nodeTests(["tests/tfjs"]);
     },
   },
 ];
-
-/** @param {string} folder whose npm packages one step alone needs */
-async function installPeers(folder) {
-  const cwd = join(ROOT, folder);
-  try {
-    // npm ls fails where a package is missing or of another version; it does not miss optional ones.
-    accessSync(join(cwd, "node_modules", ".package-lock.json"));
-    await run("npm", ["ls"], { cwd });
-  } catch {
-    print(`Installing the npm packages of ${folder}`);
-    // The log level shows each download.
-    await run("npm", ["ci", "--no-update-notifier", "--loglevel=http"], { cwd, onLine: print });
-  }
-}
 
 /** @param {string} preset */
 async function cmakeTest(preset) {

@@ -15,6 +15,7 @@ import { CHANNELS, countOf, digits, indexOf, POSITIONS, regionOf } from "./block
  * @property {number} rstd 1 / sqrt(variance + eps)
  * @property {number} x
  * @property {number} normalized
+ * @property {number} alone the same with the cell's item alone in the batch
  */
 
 /**
@@ -39,6 +40,14 @@ export function normalizeBlock(choice, eps) {
     };
   };
   const [results, plain] = [call(eps), call(0)];
+  const size = CHANNELS * POSITIONS;
+  const alone = Array.from({ length: items }, (_, item) =>
+    batchNorm(x.subarray(item * size, (item + 1) * size), {
+      shape: [1, CHANNELS, POSITIONS],
+      eps,
+      training: true,
+    }),
+  );
   /** @param {Norm} norm @param {Cell} cell @returns {CellStatistics} */
   const of = (norm, cell) => {
     const at = placeOf(norm, choice, cell);
@@ -51,6 +60,8 @@ export function normalizeBlock(choice, eps) {
       rstd: rstd[at],
       x: x[indexOf(cell)],
       normalized: output[indexOf(cell)],
+      // The others never look at another item.
+      alone: norm === "batch" ? alone[cell[0]][indexOf(cell) % size] : output[indexOf(cell)],
     };
   };
   return { x, of };

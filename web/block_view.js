@@ -158,6 +158,7 @@ export class BlockView {
     });
     const values = cellsOf(region).map((at) => block.x[indexOf(at)]);
     element("block-working").innerHTML = working(values, statistics, this.#eps);
+    element("block-formula").innerHTML = formulaOf(exploring);
     element("block-note").textContent = t(noteOf(exploring));
     /** @type {Element} */ (element("block-norms").querySelector("tbody")).innerHTML = Object.keys(
       NORMS,
@@ -308,7 +309,7 @@ function noteOf({ norm, items, groups, perPosition }) {
 function comparisonRow(
   norm,
   { norm: chosen, groups },
-  { count, mean, variance, rstd, normalized },
+  { count, mean, variance, rstd, normalized, alone },
 ) {
   const shown = (/** @type {number} */ value) => numberHtml(show(value, currentLanguage()));
   const cell = (/** @type {string} */ label, /** @type {string} */ html, result = "") =>
@@ -318,7 +319,24 @@ function comparisonRow(
     <th scope="row">${NORMS[norm]}${norm === "group" ? ` (${groups})` : ""}</th>
     ${cell("blockCount", String(count), "count")}${cell("meanTitle", mean === undefined ? "—" : shown(mean), "mean")}
     ${cell("varianceTitle", shown(variance) + square, "variance")}${cell("epsColumnRstd", shown(rstd), "rstd")}
-    ${cell("compareNormalized", shown(normalized), "normalized")}</tr>`;
+    ${cell("compareNormalized", shown(normalized), "normalized")}${cell("blockAlone", shown(alone), "alone")}</tr>`;
+}
+
+/**
+ * What is averaged, as a formula, and what follows from it.
+ *
+ * @param {Exploring} exploring
+ */
+function formulaOf({ norm, perPosition }) {
+  /** @type {Record<Norm, import("./math.js").Piece>} */
+  const averages = {
+    batch: "blockBatch",
+    layer: perPosition ? "blockLayerPosition" : "blockLayer",
+    instance: "blockInstance",
+    group: "blockGroup",
+    rms: perPosition ? "blockRmsPosition" : "blockRms",
+  };
+  return math(piece(averages[norm])) + math(piece(norm === "rms" ? "blockRmsHat" : "blockHat"));
 }
 
 /** @param {EventTarget | null} target @returns {Cell | undefined} */

@@ -1,6 +1,7 @@
 // Conditional LayerNorm: scale and shift come from a condition, which the visitor moves.
 
 import { layerNorm } from "layernorm";
+import { conditionMap, scaleAndShift } from "./condition_map.js";
 import { currentLanguage, t } from "./i18n.js";
 import { leading, number, operand, piece, vector } from "./math.js";
 import { show, showTyped, showVector, toText, typedVectorText, vectorText } from "./numbers.js";
@@ -8,24 +9,17 @@ import { around, bars } from "./plot.js";
 import { entry, line, list } from "./steps.js";
 import { pictureWidth } from "./views.js";
 
-/** The map from the condition: a model learns it, here it is fixed. Longer vectors have it over again. */
-const SCALE_OF_C = [1, -1, 0, 1];
-const SHIFT_OF_C = [0, 0, 2, -1];
-
 /**
  * @param {readonly number[]} x
  * @param {number} c
  * @param {number} eps
  */
 function conditional(x, c, eps) {
-  const over = (/** @type {number[]} */ map) => x.map((_, i) => map[i % map.length]);
-  const [scaleOfC, shiftOfC] = [over(SCALE_OF_C), over(SHIFT_OF_C)];
-  const [scale, shift] = [scaleOfC, shiftOfC].map((map) => map.map((value) => value * c));
+  const { scale, shift } = scaleAndShift(x.length, c);
   const input = Float64Array.from(x);
   const parameters = { scale: Float64Array.from(scale), shift: Float64Array.from(shift) };
   return {
-    scaleOfC,
-    shiftOfC,
+    ...conditionMap(x.length),
     scale,
     shift,
     normalized: [...layerNorm(input, { eps })],

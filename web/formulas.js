@@ -10,6 +10,9 @@ export const FORMULAS = {
   rms: String.raw`r = \sqrt{\frac{1}{H} \sum_{i=1}^{H} x_i^2 + \varepsilon}`,
   rmsNormalize: String.raw`\hat{x}_i = \frac{x_i}{r}, \qquad y_i = \gamma_i \hat{x}_i + \beta_i`,
   conditional: String.raw`y_i = \hat{x}_i \cdot (1 + \mathrm{scale}_i(c)) + \mathrm{shift}_i(c)`,
+  adaptive: String.raw`y_{k,i} = \hat{x}_{k,i} \cdot (1 + \mathrm{scale}_i(c_k)) + \mathrm{shift}_i(c_k)`,
+  adaptiveStyle: String.raw`y_{k,i} = \hat{x}_{k,i} \cdot \sigma_s + \mu_s`,
+  deviationAfter: String.raw`\sigma_{\hat{x}} = \frac{\sigma}{\sqrt{\sigma^2 + \varepsilon}}`,
 };
 
 /** Pieces that the page fills with numbers: `@name@` is a slot, k the vector's number, n its length. */
@@ -30,6 +33,15 @@ export const PIECES = {
   rmsNormalized: String.raw`\frac{@x@}{@rms@}`,
   blockMeanLead: String.raw`\mu = \frac{1}{@n@} \, (`,
   blockVarianceLead: String.raw`\sigma^2 = \frac{1}{@n@} \, [`,
+  blockBatch: String.raw`\mu_c = \frac{1}{N L} \sum\limits_{n=1}^{N} \sum\limits_{l=1}^{L} x_{ncl}`,
+  blockLayer: String.raw`\mu_n = \frac{1}{C L} \sum\limits_{c=1}^{C} \sum\limits_{l=1}^{L} x_{ncl}`,
+  blockLayerPosition: String.raw`\mu_{nl} = \frac{1}{C} \sum\limits_{c=1}^{C} x_{ncl}`,
+  blockInstance: String.raw`\mu_{nc} = \frac{1}{L} \sum\limits_{l=1}^{L} x_{ncl}`,
+  blockGroup: String.raw`\mu_{ng} = \frac{G}{C L} \sum\limits_{c \in g} \sum\limits_{l=1}^{L} x_{ncl}`,
+  blockRms: String.raw`r_n = \sqrt{\frac{1}{C L} \sum\limits_{c=1}^{C} \sum\limits_{l=1}^{L} x_{ncl}^2 + \varepsilon}`,
+  blockRmsPosition: String.raw`r_{nl} = \sqrt{\frac{1}{C} \sum\limits_{c=1}^{C} x_{ncl}^2 + \varepsilon}`,
+  blockHat: String.raw`\hat{x} = \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}}`,
+  blockRmsHat: String.raw`\hat{x} = \frac{x}{r}`,
   rstd: String.raw`\frac{1}{\sqrt{@variance@ + @eps@}}`,
   blockNormalized: String.raw`\hat{x} = (@x@ - @mean@) \cdot @rstd@`,
   blockRmsNormalized: String.raw`\hat{x} = @x@ \cdot @rstd@`,

@@ -6,8 +6,14 @@
 /** Each language is loaded when it is wanted. @type {Record<Language, () => Promise<{ default: Strings }>>} */
 const LOAD = { en: () => import("./strings/en.js"), ru: () => import("./strings/ru.js") };
 
+/** @typedef {(language: Language) => Promise<{ default: Strings }>} Source */
+
+/** The page's own strings, and those of sections that have come since. @type {Map<string, Source>} */
+const sources = new Map([["", (/** @type {Language} */ language) => LOAD[language]()]]);
 /** @type {Strings} */
 let strings = {};
+/** For `{name}` in strings that stand in the HTML. @type {Record<string, string>} */
+let standing = {};
 /** The language asked for last. @type {Language | undefined} */
 let wanted;
 
@@ -39,7 +45,7 @@ function tie(text) {
 }
 
 /**
- * Puts the language's strings where the page asks for them: `data-t` for content, `data-t-<name>` for an attribute.
+ * Puts the language's strings where the page asks for them.
  *
  * @param {Language} language
  * @param {Record<string, string>} values
@@ -47,21 +53,47 @@ function tie(text) {
  */
 export async function translate(language, values) {
   wanted = language;
-  const loaded = await LOAD[language]();
+  standing = values;
+  const loaded = await Promise.all([...sources.values()].map((load) => load(language)));
   if (wanted !== language) return false;
-  strings = loaded.default;
+  strings = Object.assign({}, ...loaded.map(({ default: some }) => some));
   const root = document.documentElement;
   root.lang = language;
-  for (const element of document.querySelectorAll("*")) {
-    for (const { name, value } of [...element.attributes]) {
-      if (name === "data-t") element.innerHTML = t(value, values);
-      else if (name.startsWith("data-t-")) element.setAttribute(name.slice(7), t(value, values));
-    }
-  }
+  fillIn(root);
   for (const link of document.querySelectorAll(".languages a")) {
     if (link.getAttribute("lang") === language) link.setAttribute("aria-current", "true");
     else link.removeAttribute("aria-current");
   }
   delete root.dataset.translating;
   return true;
+}
+
+/**
+ * More strings, under keys of their own.
+ *
+ * @param {string} name
+ * @param {Source} load
+ */
+export async function addStrings(name, load) {
+  sources.set(name, load);
+  let language;
+  do {
+    language = currentLanguage();
+    Object.assign(strings, (await load(language)).default);
+    // The language may have changed meanwhile.
+  } while (language !== currentLanguage());
+}
+
+/**
+ * `data-t` asks for content, `data-t-<name>` for an attribute.
+ *
+ * @param {Element} root
+ */
+export function fillIn(root) {
+  for (const element of root.querySelectorAll("*")) {
+    for (const { name, value } of [...element.attributes]) {
+      if (name === "data-t") element.innerHTML = t(value, standing);
+      else if (name.startsWith("data-t-")) element.setAttribute(name.slice(7), t(value, standing));
+    }
+  }
 }

@@ -6,12 +6,11 @@ import { renderConditional } from "./conditional.js";
 import { CONDITION_STEP, exploringFromHash, exploringToHash, fitted, START } from "./exploring.js";
 import { Form } from "./form.js";
 import { currentLanguage, t, translate } from "./i18n.js";
-import { measure } from "./measure.js";
-import { show } from "./numbers.js";
+import { Places } from "./places.js";
+import { Sections } from "./sections.js";
 import { fromHash, toHash } from "./settings.js";
 import { renderSteps } from "./steps.js";
-import { numberHtml, renderPictures, renderViews, watchWidth } from "./views.js";
-import { setUpWays, showWays } from "./ways_view.js";
+import { renderPictures, renderViews, watchWidth } from "./views.js";
 import { work } from "./worked_example.js";
 
 /** @typedef {import("./numbers.js").Language} Language */
@@ -34,25 +33,26 @@ let works = [];
 let addressTimer = 0;
 /** @type {unknown} */
 let failure;
-/** @type {ReturnType<typeof measure> | undefined} */
-let measured;
+
+/** Whether the package can compute. */
+const ready = init().then(
+  () => true,
+  (error) => {
+    fail(error);
+    return false;
+  },
+);
+const sections = new Sections(form, ready);
+const places = new Places(askFor);
 
 start();
 
 async function start() {
   setUpTheme();
   setUpLanguages();
-  setUpAnchors();
   setUpPointing();
-  setUpMeasuring();
   setUpCondition();
-  setUpWays();
-  try {
-    await init();
-  } catch (error) {
-    fail(error);
-    return;
-  }
+  if (!(await ready)) return;
   watchWidth(() => {
     if (works.length === 0) return;
     renderPictures(works, form.settings);
@@ -60,6 +60,16 @@ async function start() {
   });
   readAddress();
   window.addEventListener("hashchange", readAddress);
+}
+
+/**
+ * A link to a section was followed: the address names it from now on.
+ *
+ * @param {string} id
+ */
+function askFor(id) {
+  void sections.load(id);
+  history.pushState(null, "", addressNow());
 }
 
 function readAddress() {
@@ -71,6 +81,10 @@ function readAddress() {
   if (names.length > 0) {
     element("notice").textContent = t("unreadableLink", { names: names.join(", ") });
   }
+  const place = Places.from(location.hash);
+  if (place === "") return;
+  places.go(place);
+  void sections.load(place);
 }
 
 function changed() {
@@ -105,10 +119,16 @@ function scheduleAddress() {
 }
 
 function writeAddress() {
-  const hash = [toHash(form.settings), exploringToHash(exploring)].filter(Boolean).join("&");
+  history.replaceState(null, "", addressNow());
+}
+
+/** @returns {string} with the section that was asked for and all settings in it */
+function addressNow() {
+  const parts = [places.asked, toHash(form.settings), exploringToHash(exploring)];
+  const hash = parts.filter(Boolean).join("&");
   const address = new URL(location.href);
   address.hash = hash;
-  history.replaceState(null, "", hash === "" ? address.href.replace(/#$/, "") : address.href);
+  return hash === "" ? address.href.replace(/#$/, "") : address.href;
 }
 
 function render() {
@@ -119,6 +139,7 @@ function render() {
     renderViews(works, settings);
     block.render(exploring, settings.eps);
     renderCondition();
+    sections.update();
     element("pending").hidden = true;
     document.documentElement.dataset.ready = "";
   } catch (error) {
@@ -176,9 +197,8 @@ async function changeLanguage(language) {
   history.replaceState(null, "", address);
   if (failure !== undefined) return fail(failure);
   form.translate();
-  showMeasured();
-  showWays();
   render();
+  sections.render();
 }
 
 function setUpTheme() {
@@ -195,20 +215,6 @@ function setUpTheme() {
   }
 }
 
-/** Links within the page leave the address alone: its hash holds the settings. */
-function setUpAnchors() {
-  document.addEventListener("click", (event) => {
-    const link = event.target instanceof Element ? event.target.closest('a[href^="#"]') : null;
-    const target =
-      link === null ? null : document.getElementById(link.getAttribute("href")?.slice(1) ?? "");
-    if (target === null) return;
-    event.preventDefault();
-    target.tabIndex = -1;
-    target.focus({ preventScroll: true });
-    target.scrollIntoView();
-  });
-}
-
 /** What is pointed at lights up in every step and picture. */
 function setUpPointing() {
   document.addEventListener("pointerover", ({ target }) => {
@@ -221,46 +227,10 @@ function setUpPointing() {
   });
 }
 
-function setUpMeasuring() {
-  const button = /** @type {HTMLButtonElement} */ (element("measure"));
-  button.addEventListener("click", () => {
-    element("measured").textContent = t("measuring");
-    // Two frames: the word is painted before the measurement keeps the page busy.
-    requestAnimationFrame(() =>
-      requestAnimationFrame(() => {
-        try {
-          measured = measure();
-          showMeasured();
-        } catch (error) {
-          fail(error);
-        }
-      }),
-    );
-  });
-}
-
 function setUpCondition() {
   const slider = /** @type {HTMLInputElement} */ (element("condition"));
   slider.step = String(CONDITION_STEP);
   slider.addEventListener("input", () => explore({ condition: Number(slider.value) }));
-}
-
-function showMeasured() {
-  if (measured === undefined) return;
-  const { rows, features, runs, layer, rms } = measured;
-  const language = currentLanguage();
-  const milliseconds = (/** @type {number} */ value) =>
-    numberHtml(show(Number(value.toPrecision(3)), language));
-  const difference = Math.round((1 - rms / layer) * 100);
-  element("measured").innerHTML = t("measured", {
-    rows: String(rows),
-    features: String(features),
-    runs: String(runs),
-    layer: milliseconds(layer),
-    rms: milliseconds(rms),
-    percent: String(Math.abs(difference)),
-    direction: t(difference >= 0 ? "less" : "more"),
-  });
 }
 
 /**

@@ -126,10 +126,13 @@ export function watchWidth(onChange) {
   }).observe(target);
 }
 
-/** @param {number} count of pictures, side by side where there is room */
-export function pictureWidth(count) {
-  const beside = Math.floor((available - PICTURE_GAP * (count - 1)) / count);
-  return beside >= PICTURE_WIDTH ? beside : available;
+/**
+ * @param {number} count of pictures, side by side where there is room
+ * @param {number} [room] the article's, unless they stand elsewhere
+ */
+export function pictureWidth(count, room = available) {
+  const beside = Math.floor((room - PICTURE_GAP * (count - 1)) / count);
+  return beside >= PICTURE_WIDTH ? beside : Math.floor(room);
 }
 
 /**

@@ -141,7 +141,9 @@ export class Device {
     let buffer = this.#scratch.get(name);
     if (buffer === undefined || buffer.size < bytes) {
       // An older one may be part of what was recorded and not submitted yet: it is dropped, not destroyed.
-      buffer = this.buffer(2 ** Math.ceil(Math.log2(Math.max(bytes, 4096))), USAGE.storage);
+      const size = 2 ** Math.ceil(Math.log2(Math.max(bytes, 4096)));
+      const most = Math.max(bytes, Math.min(size, this.gpu.limits.maxBufferSize));
+      buffer = this.buffer(most, USAGE.storage);
       this.#scratch.set(name, buffer);
     }
     return buffer;
@@ -160,8 +162,8 @@ export class Device {
         ...bindings.map((resource, i) => ({ binding: i + 1, resource })),
       ];
       const layout = pipeline.getBindGroupLayout(0);
-      pass.setPipeline(pipeline);
-      pass.setBindGroup(0, gpu.createBindGroup({ layout, entries } as never));
+      pass.setPipeline(pipeline as never);
+      pass.setBindGroup(0, gpu.createBindGroup({ layout, entries } as never) as never);
       pass.dispatchWorkgroups(...workgroups);
     }
   }

@@ -1,4 +1,5 @@
-// What is used of WebGPU, by structure: a project's own typings of it, whichever they are, fit.
+// What is used of WebGPU, by structure: a project's own typings of it, whichever they are, fit. What methods take of WebGPU's own
+// objects is `never` here, since these typings know more of them.
 
 /** A GPUBuffer. */
 export interface GPUBufferLike {
@@ -12,8 +13,8 @@ export interface GPUBufferLike {
 
 /** A GPUComputePassEncoder. */
 export interface GPUComputePassLike {
-  setPipeline(pipeline: object): void;
-  setBindGroup(index: number, group: object): void;
+  setPipeline(pipeline: never): void;
+  setBindGroup(index: number, group: never): void;
   dispatchWorkgroups(x: number, y?: number, z?: number): void;
   end(): void;
 }
@@ -22,9 +23,9 @@ export interface GPUComputePassLike {
 export interface GPUCommandEncoderLike {
   beginComputePass(): GPUComputePassLike;
   copyBufferToBuffer(
-    source: object,
+    source: never,
     sourceOffset: number,
-    target: object,
+    target: never,
     targetOffset: number,
     size: number,
   ): void;

@@ -16,6 +16,8 @@ export interface Form {
   readonly lanes: number;
   /** Values of a run that are taken together; less than all of them means that moments are merged. */
   readonly piece: number;
+  /** Whether lanes had better take 16 values at once: those of a CPU, to which each access is dear. */
+  readonly blocks?: boolean;
 }
 
 export const THREADS = 256;
@@ -49,7 +51,7 @@ export function formOf(
     const form = { reduce: "reduce_subgroups", lanes: most } as const;
     if (least < WIDE) {
       const whole = count <= ALONE || (count <= 4 * ALONE && runs >= 16);
-      return { ...form, values: "streamed", piece: whole ? count : 2048 };
+      return { ...form, values: "streamed", piece: whole ? count : 2048, blocks: true };
     }
     if (count <= HELD * least) return { ...form, values: "held", piece: count };
   }

@@ -3,11 +3,13 @@ import { checkCall, type Descriptor } from "../descriptor.js";
 import type { Dims } from "../dims.js";
 import { DTYPES } from "../dtypes.js";
 import { describe, wrongType } from "../errors.js";
+import { GRADIENTS } from "../gradients.js";
 import { type Operand, readDestination, readParameter, readTensor } from "../operands.js";
 import { OPS, type Op, type OpName, type Reader } from "../ops.js";
 import { readOptions } from "../options.js";
 import type { ParameterName } from "../parameters.js";
 import { stateOf } from "../tensor.js";
+import { type BackwardOperands, backward } from "./backward.js";
 import type { Device } from "./device.js";
 import {
   type GPUBufferLike,
@@ -15,6 +17,8 @@ import {
   type GPUComputePassLike,
   USAGE,
 } from "./device_like.js";
+import { Emitter } from "./emitter.js";
+import { forward } from "./forward.js";
 import {
   type GpuDType,
   GpuOperand,
@@ -24,10 +28,8 @@ import {
   readGpuTensor,
 } from "./gpu_tensor.js";
 import { toFloat32 } from "./halves.js";
-import { Schedule } from "./schedule.js";
-import type { Memory, Operands } from "./uses.js";
 
-type Encoder = GPUCommandEncoderLike | GPUComputePassLike;
+import { AFFINE, type Memory, type Operands } from "./uses.js";
 
 const readEncoder: Reader = (where, name, value) => {
   if (
@@ -38,6 +40,11 @@ const readEncoder: Reader = (where, name, value) => {
     return value;
   }
   throw wrongType(where, name, "a GPUCommandEncoder or GPUComputePassEncoder", describe(value));
+};
+
+const readAllocate: Reader = (where, name, value) => {
+  if (typeof value === "function") return value;
+  throw wrongType(where, name, "a function that makes a GPUBuffer of some bytes", describe(value));
 };
 
 // The same table, with readers that know tensors on the GPU.
@@ -51,16 +58,32 @@ export const GPU_OPS = Object.fromEntries(
   Object.values(OPS).map((op) => {
     const options = new Map<string, Reader>();
     for (const [name, read] of op.options) options.set(name, READERS.get(read) ?? read);
-    options.set("encoder", readEncoder);
+    options.set("encoder", readEncoder).set("allocate", readAllocate);
     return [op.name, { ...op, options }];
   }),
 ) as unknown as Readonly<Record<OpName, Op>>;
 
+/** Makes the buffer of a result, which is named as in what the call gives. */
+export type Allocate = (bytes: number, name: string) => GPUBufferLike | undefined;
+
+/** What calls on the GPU have beside the options of their operations. */
+interface Where {
+  readonly encoder?: GPUCommandEncoderLike | GPUComputePassLike;
+  readonly allocate?: Allocate;
+}
+
 /** New memory for a tensor. */
-export function newTensor(device: Device, dims: Dims, dtype: GpuDType): GpuTensor {
+function newTensor(
+  device: Device,
+  dims: Dims,
+  dtype: GpuDType,
+  name: string,
+  { allocate }: Where,
+): GpuTensor {
   const bytes = dims.reduce((product, dim) => product * dim, 1) * DTYPES[dtype].bytes;
   const usage = USAGE.storage | USAGE.copySource | USAGE.copyTarget;
-  return new GpuTensor(device.buffer(bytes, usage), dims, dtype);
+  const buffer = allocate?.(Math.max(4, Math.ceil(bytes / 4) * 4), name);
+  return new GpuTensor(buffer ?? device.buffer(bytes, usage), dims, dtype);
 }
 
 // The functions' types stand in webgpu.ts.
@@ -76,7 +99,7 @@ export function callOnGpu(
   const input = readGpuOperand(op.name, "x", x);
   const residual = op.inputs.length > 1 ? readGpuOperand(op.name, "residual", second) : undefined;
   const options = readOptions(op, given);
-  const { encoder } = options as { encoder?: Encoder };
+  const where: Where = options as object;
   if (options.training) {
     requireOnGpu(op, "runningMean", options.runningMean);
     requireOnGpu(op, "runningVar", options.runningVar);
@@ -84,25 +107,56 @@ export function callOnGpu(
   // From here on no code of the caller's runs.
   const d = checkCall(op, input, residual, options);
   return device.watch(op.name, () => {
-    const made = new Results(device, d, options.returnStats);
-    const { at, upload } = made;
-    try {
-      if (d.x.size !== 0) {
-        const schedule = new Schedule(op.name, device.gpu.limits, device.subgroups, (name, bytes) =>
-          device.scratch(name, bytes),
-        );
-        schedule.forward(d, at);
-        device.run(schedule.dispatches, encoder);
-        // What was submitted still sees it; what the caller has yet to submit must find it there.
-        if (encoder === undefined) upload?.destroy();
-      }
-    } catch (error) {
-      upload?.destroy();
-      made.dispose();
-      throw error;
-    }
+    const made = new Results(device, d, options.returnStats, where);
+    schedule(device, d, where, made, (emitter) => forward(emitter, d, made.at));
     return made.form();
   });
+}
+
+export function callBackwardOnGpu(
+  device: Device,
+  op: Op,
+  gradOutput: unknown,
+  x: unknown,
+  given: unknown,
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+): any {
+  device.requireLive(op.name);
+  const gradient = readGpuOperand(op.name, "gradOutput", gradOutput);
+  const input = readGpuOperand(op.name, "x", x);
+  const options = readOptions(op, given);
+  const where: Where = options as object;
+  // From here on no code of the caller's runs.
+  const d = checkCall(op, input, undefined, options, gradient);
+  return device.watch(op.name, () => {
+    const made = new Gradients(device, d, where);
+    schedule(device, d, where, made, (emitter) => backward(emitter, d, made.at));
+    return made.result;
+  });
+}
+
+/** Records the dispatches of a call, and submits them where the caller gave no encoder. */
+function schedule(
+  device: Device,
+  d: Descriptor,
+  { encoder }: Where,
+  made: { readonly upload: GPUBufferLike | undefined; dispose(): void },
+  emit: (emitter: Emitter) => void,
+): void {
+  try {
+    if (d.x.size === 0) return;
+    const emitter = new Emitter(d.op.name, device.gpu.limits, device.subgroups, (name, bytes) =>
+      device.scratch(name, bytes),
+    );
+    emit(emitter);
+    device.run(emitter.dispatches, encoder);
+    // What was submitted still sees it; what the caller has yet to submit must find it there.
+    if (encoder === undefined) made.upload?.destroy();
+  } catch (error) {
+    made.upload?.destroy();
+    made.dispose();
+    throw error;
+  }
 }
 
 function requireOnGpu(op: Op, name: string, operand: Operand | undefined): void {
@@ -124,14 +178,14 @@ class Results {
   readonly #result: Record<string, unknown> = {};
   readonly #plain: boolean;
 
-  constructor(device: Device, d: Descriptor, withStatistics: boolean) {
+  constructor(device: Device, d: Descriptor, withStatistics: boolean, where: Where) {
     const dtype = d.dtype as GpuDType;
     const take = (name: string, out: Operand | undefined, dims: Dims, type: GpuDType): Memory => {
       if (out !== undefined) {
         this.#result[name] = (out as GpuOperand).given;
         return memoryOf(out as GpuOperand);
       }
-      const tensor = newTensor(device, dims, type);
+      const tensor = newTensor(device, dims, type, name, where);
       this.#made.push(tensor);
       this.#result[name] = tensor;
       return { buffer: tensor.buffer, offset: 0, dtype: type };
@@ -170,15 +224,73 @@ class Results {
   }
 }
 
+/** The operands' memory of a backward call, and what it gives. */
+class Gradients {
+  readonly at: BackwardOperands;
+  readonly upload: GPUBufferLike | undefined;
+  readonly result: Record<string, GpuTensor | null> = {};
+
+  constructor(device: Device, d: Descriptor, where: Where) {
+    const make = (name: string, dims: Dims, dtype: GpuDType): Memory => {
+      const tensor = newTensor(device, dims, dtype, name, where);
+      this.result[name] = tensor;
+      return { buffer: tensor.buffer, offset: 0, dtype };
+    };
+    const y = make("gradInput", d.dims, d.dtype as GpuDType);
+    for (const name of AFFINE) this.result[GRADIENTS[name]] = null;
+    const gradients = new Map<(typeof AFFINE)[number], Memory>();
+    for (const { name, like, size } of d.gradients!) {
+      const dtype = like === undefined || like.dtype === "float64" ? "float32" : like.dtype;
+      const affine = name as (typeof AFFINE)[number];
+      gradients.set(affine, make(GRADIENTS[name], like?.dims ?? [size], dtype));
+    }
+    const { upload, parameters, low } = placeParameters(device, d);
+    this.upload = upload;
+    this.at = {
+      x: memoryOf(d.x as GpuOperand),
+      y,
+      sum: undefined,
+      mean: undefined,
+      rstd: undefined,
+      parameters,
+      gradOutput: memoryOf(d.gradOutput as GpuOperand),
+      low,
+      gradients,
+    };
+  }
+
+  dispose(): void {
+    for (const tensor of Object.values(this.result)) tensor?.dispose();
+  }
+}
+
 function memoryOf({ buffer, address, dtype }: GpuOperand): Memory {
   return { buffer, offset: address, dtype: dtype as GpuDType };
 }
 
-/** Parameters where they stand, or all those in memory in one upload, as float32. */
+interface Upload {
+  readonly to: Map<ParameterName, Memory>;
+  readonly name: ParameterName;
+  readonly data: Float32Array;
+  readonly begin: number;
+}
+
+function all(values: readonly Upload[], size: number): Float32Array {
+  const words = new Float32Array(size);
+  for (const { data, begin } of values) words.set(data, begin);
+  return words;
+}
+
+/** Parameters where they stand, or all those in memory in one upload, as float32; statistics with what that leaves of float64. */
 function placeParameters(device: Device, d: Descriptor) {
   const parameters = new Map<ParameterName, Memory>();
-  const values: { name: ParameterName; data: Float32Array; begin: number }[] = [];
+  const low = new Map<ParameterName, Memory>();
+  const values: Upload[] = [];
   let size = 0;
+  const add = (to: Map<ParameterName, Memory>, name: ParameterName, data: Float32Array) => {
+    values.push({ to, name, data, begin: size });
+    size += Math.ceil(data.length / 64) * 64;
+  };
   for (const { name, operand } of d.placed) {
     if (operand instanceof GpuOperand) {
       parameters.set(name, memoryOf(operand));
@@ -186,15 +298,16 @@ function placeParameters(device: Device, d: Descriptor) {
     }
     const { array, tensor, dtype } = operand;
     const elements = array ?? stateOf(tensor!)!.owner.block!.backend.elementsOf(operand);
-    values.push({ name, data: toFloat32(elements, dtype), begin: size });
-    size += Math.ceil(operand.size / 64) * 64;
+    add(parameters, name, toFloat32(elements, dtype));
+    if (dtype === "float64" && (name === "givenMean" || name === "givenRstd")) {
+      const rest = (elements as Float64Array).map((v) => v - Math.fround(v) || 0);
+      add(low, name, Float32Array.from(rest));
+    }
   }
-  if (size === 0) return { upload: undefined, parameters };
-  const all = new Float32Array(size);
-  for (const { data, begin } of values) all.set(data, begin);
-  const upload = device.buffer(all.byteLength, USAGE.storage, all);
-  for (const { name, begin } of values) {
-    parameters.set(name, { buffer: upload, offset: begin * 4, dtype: "float32" });
+  if (size === 0) return { upload: undefined, parameters, low };
+  const upload = device.buffer(size * 4, USAGE.storage, all(values, size));
+  for (const { to, name, begin } of values) {
+    to.set(name, { buffer: upload, offset: begin * 4, dtype: "float32" });
   }
-  return { upload, parameters };
+  return { upload, parameters, low };
 }

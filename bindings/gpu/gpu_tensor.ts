@@ -1,11 +1,12 @@
 // Tensors in GPU buffers: those made here, the caller's own, onnxruntime's.
 import { type Dims, readDims } from "../dims.js";
 import { DTYPES } from "../dtypes.js";
-import { describe, wrongType, wrongValue } from "../errors.js";
+import { describe, quotedList, wrongType, wrongValue } from "../errors.js";
+import { nameClass } from "../names.js";
 import { Operand, readOperand } from "../operands.js";
-import { readCount, readDType } from "../option_readers.js";
+import { choice, readCount } from "../option_readers.js";
 import { makeDisposable } from "../tensor.js";
-import type { DType, Parameter, WithDispose } from "../types.js";
+import type { Parameter, WithDispose } from "../types.js";
 import type { GPUBufferLike } from "./device_like.js";
 
 /** Element types on the GPU, which has no float64. */
@@ -48,6 +49,9 @@ export class GpuTensor {
 
   /** @internal */
   constructor(buffer: GPUBufferLike, shape: Dims, dtype: GpuDType) {
+    if (shape === undefined) {
+      throw new TypeError("GpuTensor: expected a call of gpu.tensor(), got new GpuTensor");
+    }
     this.buffer = buffer;
     this.offset = 0;
     this.shape = Object.freeze([...shape]);
@@ -55,6 +59,7 @@ export class GpuTensor {
   }
 
   static {
+    nameClass(GpuTensor, "GpuTensor");
     makeDisposable(GpuTensor.prototype);
     isDisposed = (tensor) => tensor.#disposed;
   }
@@ -160,16 +165,14 @@ function makeOperand(
   return new GpuOperand(type, dims, buffer as GPUBufferLike, offset, given);
 }
 
+const GPU_DTYPES: readonly GpuDType[] = ["float32", "float16", "bfloat16"];
+const readOneOf = choice(GPU_DTYPES);
+
 /** The name of an element type that the GPU has. */
 export function readGpuDType(where: string, name: string, value: unknown): GpuDType {
-  const dtype: DType = readDType(where, name, value);
-  if (dtype !== "float64") return dtype;
-  throw wrongType(
-    where,
-    name,
-    '"float32", "float16" or "bfloat16": a GPU has no float64',
-    '"float64"',
-  );
+  if (value !== "float64") return readOneOf(where, name, value);
+  const expected = `one of ${quotedList(GPU_DTYPES)}: a GPU has no float64`;
+  throw wrongType(where, name, expected, '"float64"');
 }
 
 /** Reads a number, a tensor on the GPU or in memory, or null for none. */

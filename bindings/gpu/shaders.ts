@@ -13,6 +13,8 @@ export interface Access {
   readonly dtype: StoredType;
   /** Whether the binding is one of four elements each. */
   readonly quads: boolean;
+  /** Whether it is one of 16 float32 each. */
+  readonly blocks?: boolean;
   /** What the kernel asks for: elements, elements for those of x (each, the same for four, four that lie side by side), to store. */
   readonly does: readonly ("load" | "each" | "same" | "quad" | "store" | "record" | "statistic")[];
 }
@@ -37,8 +39,9 @@ export function keyOf(program: Program): string {
 }
 
 /** The declaration of a binding of an element type. */
-export function bindingType(dtype: StoredType, quads: boolean): string {
+export function bindingType({ dtype, quads, blocks }: Access): string {
   if (dtype === "record") return "array<vec4f>";
+  if (blocks) return "array<mat4x4f>";
   if (!quads) return "array<u32>";
   return dtype === "float32" ? "array<vec4u>" : "array<vec2u>";
 }
@@ -64,8 +67,8 @@ export function textOf({
     const mode = written ? "read_write" : "read";
     texts.push(`@group(0) @binding(${i + 1}) var<storage, ${mode}> buffer_${i}: ${type};\n`);
   }
-  for (const { name, binding, dtype: type, quads, does } of accesses) {
-    const form = `${bytesName(type)}${quads ? "_quads" : ""}`;
+  for (const { name, binding, dtype: type, quads, blocks, does } of accesses) {
+    const form = `${bytesName(type)}${blocks ? "_blocks" : quads ? "_quads" : ""}`;
     const fill = (text: string | undefined) =>
       texts.push(
         text!
@@ -84,8 +87,7 @@ export function textOf({
     texts.push(wgsl.parameter_number!.replaceAll("OPERAND", name).replaceAll("NUMBER", `${index}`));
   }
   for (const name of absent) {
-    const text = name === "mean" || name === "rstd" ? wgsl.no_statistic : wgsl.parameter_none;
-    texts.push(text!.replaceAll("OPERAND", name));
+    texts.push(wgsl[absentText(name)]!.replaceAll("OPERAND", name));
   }
   const subgroups = parts.includes("reduce_subgroups");
   if (subgroups) texts.unshift(wgsl.enable_subgroups!);
@@ -97,6 +99,13 @@ export function textOf({
       text = text.replaceAll(new RegExp(`\\b${access.name}\\[`, "g"), `buffer_${access.binding}[`);
   }
   return text;
+}
+
+/** What takes the place of an operand that is not there. */
+function absentText(name: string): string {
+  if (name === "mean" || name === "rstd") return "no_statistic";
+  if (name.startsWith("grad_")) return "no_store";
+  return name.startsWith("given_") ? "given_none" : "parameter_none";
 }
 
 /** The first error of a compilation, with its line and column and the source around it. */

@@ -1,6 +1,6 @@
 // The uniform of src/wgsl/dims.wgsl.
 
-const HEADER = 40;
+const HEADER = 44;
 const DIM = 8;
 /** Dimensions of a view that kernels see. */
 export const MOST_DIMS = 32;
@@ -26,6 +26,7 @@ const FIELDS = {
   firstStatistic: 36,
   lanes: 37,
   piece: 38,
+  grad: 42,
 } as const;
 
 const FLOATS = {
@@ -38,6 +39,8 @@ const FLOATS = {
   momentum: 26,
   unbias: 27,
   window: 28,
+  epsLow: 39,
+  part: 40,
 } as const;
 
 export interface Dim {
@@ -70,6 +73,11 @@ export class Uniform {
     return this;
   }
 
+  add(name: keyof typeof FIELDS, value: number): this {
+    this.words[FIELDS[name]]! += value;
+    return this;
+  }
+
   setFloat(name: keyof typeof FLOATS, value: number, index = 0): this {
     this.#floats[FLOATS[name] + index] = value;
     return this;
@@ -80,11 +88,18 @@ export class Uniform {
     const base = insideRoot ? 2 : 1;
     const exponent = eps === 0 ? 0 : Math.floor(Math.log2(eps) / base);
     const root = insideRoot ? Math.sqrt(eps) : eps;
-    this.setFloat("eps", eps === 0 ? 0 : eps / 2 ** (exponent * base));
+    const rest = eps === 0 ? 0 : eps / 2 ** (exponent * base);
+    this.setFloat("eps", rest).setFloat("epsLow", rest - Math.fround(rest));
     new Int32Array(this.words.buffer)[21] = Math.max(-1000, Math.min(1000, exponent));
     // What float32 cannot hold as a normal number is left out.
     this.setFloat("floor", root < 2 ** -126 ? 0 : Math.min(root, 2 ** 126));
     return this.setFloat("rstdMost", 1 / root);
+  }
+
+  /** Values count down to much smaller ones; scaled values, and the root of eps beside them, stay far from the ends of float32. */
+  lowerFloor(): this {
+    this.#floats[FLOATS.floor]! *= 2 ** -30;
+    return this;
   }
 
   get key(): string {

@@ -31,6 +31,9 @@ export interface Operands {
   readonly parameters: ReadonlyMap<ParameterName, Memory>;
 }
 
+/** Elements of an access on a CPU. */
+export const BLOCK = 16;
+
 export const BYTES = { float32: 4, float16: 2, bfloat16: 2, record: 32 } as const;
 
 /** An operand of a kernel: what it does there, and how it advances along the view. */
@@ -38,9 +41,9 @@ export interface Use {
   readonly name: string;
   readonly memory: Memory;
   readonly strides: readonly number[];
-  readonly role: "x" | "y" | "parameter" | "vector" | "updated" | "record" | "statistic";
+  readonly role: "x" | "y" | "parameter" | "vector" | "updated" | "record" | "statistic" | "target";
   /** Where its beginning stands in the uniform. */
-  readonly base: "x" | "y" | "parameters" | "firstRun" | "firstChunk" | "firstStatistic";
+  readonly base: "x" | "y" | "grad" | "parameters" | "firstRun" | "firstChunk" | "firstStatistic";
   /** Of a parameter, its place among them. */
   readonly slot?: number;
   readonly written?: boolean;
@@ -57,6 +60,8 @@ export interface Kernel {
   readonly constants: Uniform;
   readonly numbers?: Readonly<Record<string, number>>;
   readonly absent?: readonly string[];
+  /** Whether x and y are accessed in blocks where they could be in quads. */
+  readonly blocks?: boolean;
   /** How many dimensions from the outermost on may be cut where bindings are too small. */
   readonly cuts?: number;
   /** Whether a lane's four elements can lie side by side in a box, alignment aside. */
@@ -121,18 +126,21 @@ export function sharesWithWritten(uses: readonly Use[]): boolean {
 export function accessOf(
   use: Use,
   binding: number,
-  { view }: Kernel,
+  { view, blocks: wants = false }: Kernel,
   box: Box,
   quads: boolean,
   base: number,
 ): Access {
   const { name, memory, strides, role } = use;
   const { dtype } = memory;
+  const blocks = wants && quads;
   switch (role) {
     case "x":
-      return { name, binding, dtype, quads, does: ["load"] };
+      return { name, binding, dtype, quads, blocks, does: ["load"] };
     case "y":
-      return { name, binding, dtype, quads, does: ["store"] };
+      return { name, binding, dtype, quads, blocks, does: ["store"] };
+    case "target":
+      return { name, binding, dtype, quads: false, does: ["store"] };
     case "vector":
       return { name, binding, dtype, quads: false, does: ["load"] };
     case "updated":
@@ -149,6 +157,7 @@ export function accessOf(
         return { name, binding, dtype, quads: false, does: ["load", same ? "same" : "each"] };
       }
       if (!moves(last)) return { name, binding, dtype, quads: false, does: ["load", "same"] };
+      if (blocks) return { name, binding, dtype, quads, blocks, does: ["load"] };
       const aligned =
         strides[last] === 1 &&
         base % 4 === 0 &&
@@ -244,6 +253,14 @@ export function absentStatistics(at: Operands): string[] {
   return (["mean", "rstd"] as const).filter((name) => at[name] === undefined);
 }
 
+export function affineUses(d: Descriptor, at: Operands): Use[] {
+  return AFFINE.flatMap((name, slot) => {
+    const value = d[name];
+    if (typeof value !== "object") return [];
+    return [parameterUse(name, at.parameters.get(name)!, value, slot)];
+  });
+}
+
 export function affineNumbers(d: Descriptor): Record<string, number> {
   const numbers: Record<string, number> = {};
   for (const [slot, name] of AFFINE.entries())
@@ -290,6 +307,8 @@ export function constantsOf(d: Descriptor): Uniform {
   constants.setEps(d.eps, recordOverrides(d).divisor === 0);
   const size = d.x.size / d.runs;
   constants.setFloat("size", size).setFloat("weightOffset", d.weightOffset);
+  const part = Math.fround(1 / size);
+  constants.setFloat("part", part, 0).setFloat("part", 1 / size - part, 1);
   constants.setFloat("momentum", d.momentum);
   constants.setFloat("unbias", d.unbiased ? size / (size - 1) : 1);
   for (const [slot, name] of AFFINE.entries()) {

@@ -3,7 +3,7 @@ import { type Dims, readDims } from "../dims.js";
 import { describe, wrongType } from "../errors.js";
 import type { Reader } from "../ops.js";
 import { choice, readDType } from "../option_readers.js";
-import { isPlain } from "../tensor.js";
+import { requirePlain } from "../tensor.js";
 
 /** Readers by name, in PyTorch's order. */
 type Readers = Readonly<Record<string, Reader>>;
@@ -38,7 +38,7 @@ export function readOptions<Options>(
   given: unknown,
 ): Partial<Options> {
   if (given === undefined) return {};
-  if (!isPlain(given)) throw wrongType(where, "options", "an object", describe(given));
+  requirePlain(where, "options", given);
   return readEach<Options>(where, readers, Object.entries(given));
 }
 

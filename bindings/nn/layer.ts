@@ -2,6 +2,7 @@
 import type { Dims } from "../dims.js";
 import { describe, wrongType, wrongValue } from "../errors.js";
 import { inlined } from "../inlined.js";
+import { INSPECT, type Inspecting, inspected } from "../names.js";
 import { OPS } from "../ops.js";
 import { shared } from "../shared.js";
 import { makeDisposable } from "../tensor.js";
@@ -45,6 +46,16 @@ export abstract class Layer {
   /** @internal */
   protected constructor(name: string) {
     this.#name = name;
+  }
+
+  /** @internal */
+  get [Symbol.toStringTag](): string {
+    return this.#name;
+  }
+
+  /** @internal */
+  [INSPECT](_depth: unknown, ...how: Inspecting): string {
+    return inspected(this.#name, { ...this }, ...how);
   }
 
   /** @internal */

@@ -15,10 +15,11 @@ import {
 import { describe, outOfMemory, wrongType, wrongValue } from "../errors.js";
 import { inlined } from "../inlined.js";
 import { backendFor } from "../instance.js";
+import { nameClass } from "../names.js";
 import { flatOperand, newElements, type Operand, readOperand, settle } from "../operands.js";
 import { readFlag, readString } from "../option_readers.js";
 import { shared } from "../shared.js";
-import { isPlain, stateOf } from "../tensor.js";
+import { isPlain, requirePlain, stateOf } from "../tensor.js";
 import type { DataOf, DType, Input } from "../types.js";
 import { readOptions } from "./arguments.js";
 
@@ -81,6 +82,10 @@ export class Parameter<D extends DType = DType> {
   #grad: Float32Array | Float64Array | undefined;
   /** The layer, for messages. */
   readonly #where: string;
+
+  static {
+    nameClass(Parameter, "Parameter");
+  }
 
   /** @internal */
   constructor(where: string, name: string, shape: Dims, dtype: D, value: 0 | 1) {
@@ -272,7 +277,7 @@ export function loadState(
   dict: unknown,
   options: unknown,
 ): LoadResult {
-  if (!isPlain(dict)) throw wrongType(where, "stateDict", "an object of tensors", describe(dict));
+  requirePlain(where, "stateDict", dict, "an object of tensors");
   const { strict = true, prefix = "" } = readOptions<LoadOptions>(
     where,
     { strict: readFlag, prefix: readString },
@@ -280,7 +285,9 @@ export function loadState(
   );
   const given = new Map<string, unknown>();
   for (const key of Object.keys(dict)) {
-    if (key.startsWith(prefix)) given.set(key.slice(prefix.length), dict[key]);
+    const value = key.startsWith(prefix) ? dict[key] : undefined;
+    // Absent, as options are.
+    if (value !== undefined) given.set(key.slice(prefix.length), value);
   }
 
   const problems: string[] = [];

@@ -14,9 +14,9 @@ import {
   tidy,
 } from "@tensorflow/tfjs-core";
 import { initializers, type LayerVariable, layers, type Shape } from "@tensorflow/tfjs-layers";
-import { wrongType, wrongValue } from "../errors.js";
+import { describe, wrongType, wrongValue } from "../errors.js";
 import { choice, readCount, readEps, readFlag } from "../option_readers.js";
-import { baseArgs, oneShape } from "./norms.js";
+import { baseArgs, type LayerArgs, oneShape } from "./norms.js";
 import { layerNorm } from "./ops.js";
 
 type Config = serialization.ConfigDict;
@@ -47,8 +47,8 @@ const readDefinition = choice<CellDefinition>(["ba2016", "perGate", "fusedGates"
 
 type Named = string | object | null | undefined;
 
-/** Arguments of both cells, besides those of TensorFlow.js's layers (`name`, `trainable`, ...). */
-export interface LayerNormCellArgs {
+/** Arguments of both cells. */
+export interface LayerNormCellArgs extends LayerArgs {
   /** The size of the state. */
   units: number;
   /** Which sums are normalized. Default: `ba2016`. */
@@ -63,7 +63,6 @@ export interface LayerNormCellArgs {
   recurrentRegularizer?: Named;
   kernelConstraint?: Named;
   recurrentConstraint?: Named;
-  [argument: string]: unknown;
 }
 
 /** Arguments of `LayerNormLSTMCell`. */
@@ -80,6 +79,10 @@ const KERNELS = [
   "kernelConstraint",
   "recurrentConstraint",
 ] as const;
+
+const CELL = ["units", "definition", "epsilon"];
+/** What Keras's cells have, and these do not. */
+const DROPOUT = ["dropout", "recurrentDropout"];
 
 /** A gain and a bias. */
 interface Norm {
@@ -107,15 +110,17 @@ abstract class LayerNormCell extends layers.RNNCell {
   protected constructor(
     protected readonly where: string,
     args: LayerNormCellArgs,
+    own: readonly string[],
     /** How many times W and U are as wide as the state. */
     protected readonly width: number,
   ) {
-    super(baseArgs(args));
+    super(baseArgs(where, args, [...CELL, ...own, ...KERNELS, ...DROPOUT]));
     this.units = readCount(where, "units", args.units);
     this.definition = readDefinition(where, "definition", args.definition ?? "ba2016");
     this.epsilon = readEps(where, "epsilon", args.epsilon ?? 1e-5);
-    for (const name of ["dropout", "recurrentDropout"]) {
-      if (args[name]) throw wrongValue(where, name, "0, since there is none", `${args[name]}`);
+    for (const name of DROPOUT) {
+      const rate: unknown = args[name as keyof LayerNormCellArgs];
+      if (rate) throw wrongValue(where, name, "0, since there is none", describe(rate));
     }
     const given = KERNELS.map((name) => [name, args[name] ?? undefined]);
     this.#kernels = layers.lstmCell({
@@ -126,6 +131,11 @@ abstract class LayerNormCell extends layers.RNNCell {
       units: this.units,
       name: "kernels",
     });
+  }
+
+  /** What console.log shows: the build shortens the names of classes. @internal */
+  get [Symbol.toStringTag](): string {
+    return this.where;
   }
 
   override build(inputShape: Shape | Shape[]): void {
@@ -202,7 +212,7 @@ export class LayerNormLSTMCell extends LayerNormCell {
   #bias: LayerVariable | undefined;
 
   constructor(args: LayerNormLSTMCellArgs) {
-    super("LayerNormLSTMCell", args, 4);
+    super("LayerNormLSTMCell", args, ["unitForgetBias"], 4);
     this.unitForgetBias = readFlag(this.where, "unitForgetBias", args.unitForgetBias ?? true);
     this.stateSize = [this.units, this.units];
   }
@@ -260,7 +270,7 @@ export class LayerNormGRUCell extends LayerNormCell {
   #candidate: Norm[] = [];
 
   constructor(args: LayerNormCellArgs) {
-    super("LayerNormGRUCell", args, 3);
+    super("LayerNormGRUCell", args, [], 3);
     this.stateSize = this.units;
   }
 

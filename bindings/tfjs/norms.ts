@@ -3,6 +3,7 @@ import { reshape, type serialization, type Tensor, transpose } from "@tensorflow
 import { initializers, type LayerVariable, layers, type Shape } from "@tensorflow/tfjs-layers";
 import { describe, wrongType, wrongValue } from "../errors.js";
 import { readEps, readFlag } from "../option_readers.js";
+import { isPlain, requirePlain } from "../tensor.js";
 import { composedRmsScaling } from "./composed.js";
 import { groupNorm, layerNorm, rmsNorm } from "./ops.js";
 
@@ -11,11 +12,23 @@ type Config = serialization.ConfigDict;
 /** What TensorFlow.js takes for an initializer, a regularizer or a constraint: a name, a configuration or the object. */
 type Named = string | object | null | undefined;
 
-/** Arguments of all layers, besides those of TensorFlow.js's own (`inputShape`, `name`, `trainable`, ...). */
-export interface NormalizationArgs {
+/** What all layers of TensorFlow.js take. */
+export interface LayerArgs {
+  name?: string | undefined;
+  trainable?: boolean | undefined;
+  dtype?: string | undefined;
+  /** Of a model's first layer: x's dimensions without that of the batch. */
+  inputShape?: Shape | undefined;
+  batchInputShape?: Shape | undefined;
+  batchSize?: number | undefined;
+  weights?: Tensor[] | undefined;
+  inputDType?: string | undefined;
+}
+
+/** Arguments of all layers. */
+export interface NormalizationArgs extends LayerArgs {
   /** Added to the variance inside the root. Default: 1e-3; RMSNormalization: 1e-6. */
   epsilon?: number | undefined;
-  [argument: string]: unknown;
 }
 
 /** Arguments of layers with `gamma` and `beta`. */
@@ -66,9 +79,29 @@ const AFFINE = [
 ] as const;
 type AffineName = (typeof AFFINE)[number];
 
-/** Arguments for TensorFlow.js's layer: Keras 3 writes the dtype as a policy. */
-export function baseArgs(args: Config): Config {
+const LAYER: readonly (keyof LayerArgs)[] = [
+  "name",
+  "trainable",
+  "dtype",
+  "inputShape",
+  "batchInputShape",
+  "batchSize",
+  "weights",
+  "inputDType",
+];
+
+/** Arguments for TensorFlow.js's layer, which ignores what it does not know: that is refused here. */
+export function baseArgs(where: string, args: unknown, own: readonly string[]): Config {
+  requirePlain(where, "args", args);
+  const known = [...own, ...LAYER];
+  for (const [name, value] of Object.entries(args)) {
+    // Keras writes null for what a layer makes no use of; TensorFlow.js adds to what it loads.
+    if (value != null && name !== "customObjects" && !known.includes(name)) {
+      throw wrongType(where, "args", `only ${known.join(", ")}`, describe(name));
+    }
+  }
   const { dtype } = args;
+  // Keras 3 writes it as a policy.
   if (typeof dtype !== "object" || dtype === null) return args;
   const { config } = dtype as { config?: { name?: string } };
   return { ...args, dtype: config?.name };
@@ -103,7 +136,12 @@ function readAxes(where: string, axis: unknown): number | number[] {
 function sizeOf(where: string, shape: Shape, axis: number): number {
   const size = shape.at(axis);
   if (axis < -shape.length || axis >= shape.length || !isInteger(size)) {
-    throw wrongValue(where, "axis", `one of known size in [${shape.join(", ")}]`, `${axis}`);
+    throw wrongValue(
+      where,
+      "axis",
+      `one of known size in [${shape.map(String).join(", ")}]`,
+      `${axis}`,
+    );
   }
   return size;
 }
@@ -113,12 +151,18 @@ abstract class Normalization extends layers.Layer {
 
   protected constructor(
     protected readonly where: string,
-    args: Config,
+    args: NormalizationArgs,
+    own: readonly string[],
     epsilon: number,
   ) {
-    super(baseArgs(args));
+    super(baseArgs(where, args, [...own, "epsilon"]));
     this.epsilon = readEps(where, "epsilon", args.epsilon ?? epsilon);
     this.supportsMasking = true;
+  }
+
+  /** What console.log shows: the build shortens the names of classes. @internal */
+  get [Symbol.toStringTag](): string {
+    return this.where;
   }
 
   override call(inputs: Tensor | Tensor[], kwargs: object): Tensor {
@@ -137,8 +181,8 @@ abstract class AffineNormalization extends Normalization {
   /** TensorFlow.js's own layer with the same arguments: it reads them and writes their configuration. */
   readonly #affine: layers.Layer;
 
-  protected constructor(where: string, args: Config) {
-    super(where, args, 1e-3);
+  protected constructor(where: string, args: AffineArgs, own: readonly string[]) {
+    super(where, args, [...own, "center", "scale", ...AFFINE], 1e-3);
     this.center = readFlag(where, "center", args.center ?? true);
     this.scale = readFlag(where, "scale", args.scale ?? true);
     const given = AFFINE.map((name) => [name, args[name] ?? undefined]);
@@ -180,7 +224,7 @@ export class LayerNormalization extends AffineNormalization {
   protected readonly rmsScaling: boolean;
 
   constructor(args: LayerNormalizationArgs = {}) {
-    super("LayerNormalization", args);
+    super("LayerNormalization", args, ["axis", "rmsScaling"]);
     this.axis = readAxes(this.where, args.axis ?? -1);
     this.rmsScaling = readFlag(this.where, "rmsScaling", args.rmsScaling ?? false);
   }
@@ -224,7 +268,7 @@ export class GroupNormalization extends AffineNormalization {
   protected readonly axis: number;
 
   constructor(args: GroupNormalizationArgs = {}) {
-    super(new.target.className, args);
+    super(new.target.className, args, ["groups", "axis"]);
     const groups = args.groups ?? 32;
     if (!isInteger(groups) || groups === 0 || groups < -1) {
       throw wrongValue(this.where, "groups", "an integer >= 1, or -1", describe(groups));
@@ -266,6 +310,17 @@ export class GroupNormalization extends AffineNormalization {
   }
 }
 
+/** GroupNormalization's arguments for an InstanceNormalization. What is no object it is to refuse. */
+function withGroupPerChannel(args: InstanceNormalizationArgs): GroupNormalizationArgs {
+  if (!isPlain(args)) return args;
+  const where = "InstanceNormalization";
+  const { axis, groups = -1 } = args;
+  // keras_contrib's null normalizes over the channels too.
+  if (axis === null) throw wrongType(where, "axis", "the dimension of the channels", "null");
+  if (groups !== -1) throw wrongValue(where, "groups", "none, or -1", describe(groups));
+  return { ...args, groups };
+}
+
 /**
  * Instance normalization: normalization of each channel of each item, with `gamma` and `beta` of the channels. It is Keras's
  * `GroupNormalization` with groups -1, and `InstanceNormalization` of TensorFlow Addons.
@@ -276,11 +331,7 @@ export class InstanceNormalization extends GroupNormalization {
   static override className = "InstanceNormalization";
 
   constructor(args: InstanceNormalizationArgs = {}) {
-    // keras_contrib's null normalizes over the channels too.
-    if (args.axis === null) {
-      throw wrongType("InstanceNormalization", "axis", "the dimension of the channels", "null");
-    }
-    super({ ...args, groups: -1 });
+    super(withGroupPerChannel(args));
   }
 
   override getConfig(): Config {
@@ -300,7 +351,7 @@ export class RMSNormalization extends Normalization {
   protected scale: LayerVariable | null = null;
 
   constructor(args: RMSNormalizationArgs = {}) {
-    super("RMSNormalization", args, 1e-6);
+    super("RMSNormalization", args, ["axis"], 1e-6);
     const axis = readAxes(this.where, args.axis ?? -1);
     this.axis = Array.isArray(axis) ? axis.sort((a, b) => a - b) : axis;
   }

@@ -6,7 +6,9 @@ import { OPS } from "../ops.js";
 import { readEps, readFinite } from "../option_readers.js";
 import { Options } from "../options.js";
 import { composed, type Parameter, parameterShape, type Recipe } from "./composed.js";
+import { computed } from "./computed.js";
 import { runsOnWasm, throughWasm } from "./through_wasm.js";
+import { runsOnWebGpu, throughWebGpu } from "./through_webgpu.js";
 
 export type TfOp = "layerNorm" | "rmsNorm" | "groupNorm" | "instanceNorm";
 
@@ -54,8 +56,8 @@ const AFFINE = ["weight", "bias", "weightOffset", "eps"];
  * Layer normalization of a float32 tensor: `y = (x - mean) * rstd * (weightOffset + weight) + bias` with
  * `rstd = 1 / sqrt(var + eps)`, as `layerNorm` of the package has it.
  *
- * On TensorFlow.js's wasm and cpu backends this package's wasm computes it and its gradient; on any other it is made of
- * TensorFlow.js's own operations. x, weight and bias are differentiable, any number of times; derivatives beyond the first
+ * On TensorFlow.js's wasm and cpu backends this package's wasm computes it and its gradient, on its webgpu backend this package's
+ * kernels, in the backend's buffers; on any other it is made of TensorFlow.js's own operations. x, weight and bias are differentiable, any number of times; derivatives beyond the first
  * are TensorFlow.js's of the formula.
  *
  * Ba, Kiros, Hinton 2016, https://arxiv.org/abs/1607.06450
@@ -134,9 +136,11 @@ function apply(name: TfOp, x: Tensor, given: object = {}): Tensor {
   const shape = parameterShape(geometry);
   const w = readParameter(name, "weight", weight, shape);
   const b = readParameter(name, "bias", bias, shape);
-  return runsOnWasm()
-    ? throughWasm({ name, places, recipe, x, weight: w, bias: b })
-    : tidy(() => composed(recipe, x, w, b));
+  const made = { name, places, recipe, x, weight: w, bias: b };
+  if (runsOnWasm()) return computed(throughWasm, made);
+  // TensorFlow.js has no buffers for what is empty.
+  if (runsOnWebGpu() && x.size !== 0) return computed(throughWebGpu, made);
+  return tidy(() => composed(recipe, x, w, b));
 }
 
 function isTensor(value: unknown): value is Tensor {
@@ -147,6 +151,7 @@ function checkTensor(where: string, name: string, value: unknown): void {
   const expected = "a float32 tensor of TensorFlow.js";
   if (!isTensor(value)) throw wrongType(where, name, expected, describe(value));
   if (value.dtype !== "float32") throw wrongType(where, name, expected, `one of ${value.dtype}`);
+  if (value.isDisposed) throw wrongType(where, name, "a live tensor", "a disposed tensor");
 }
 
 function readParameter(where: string, name: string, value: unknown, shape: number[]): Parameter {

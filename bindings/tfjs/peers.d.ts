@@ -10,6 +10,7 @@ declare module "@tensorflow/tfjs-core" {
   export interface Tensor extends TensorInfo {
     readonly size: number;
     readonly rank: number;
+    readonly isDisposed: boolean;
     dataSync(): Float32Array;
     dispose(): void;
   }

@@ -1,7 +1,6 @@
 // The operations on TensorFlow.js's wasm and cpu backends, whose memory this package's wasm can read: forward and gradient.
 import {
   backend,
-  customGrad,
   engine,
   getBackend,
   type Tensor,
@@ -12,16 +11,8 @@ import { inlined } from "../inlined.js";
 import { gradientsOf } from "../nn/gradients.js";
 import { OPS } from "../ops.js";
 import { shared } from "../shared.js";
-import {
-  gradBiasGradient,
-  gradInputGradients,
-  gradWeightGradients,
-  isTensor,
-  type Parameter,
-  parameterShape,
-  type Recipe,
-} from "./composed.js";
-import type { TfOp } from "./ops.js";
+import { isTensor, type Parameter, parameterShape } from "./composed.js";
+import type { Call, Computer, Gradients } from "./computed.js";
 
 /** Whether the backend in use keeps tensors where this package's wasm can read them. */
 export function runsOnWasm(): boolean {
@@ -51,19 +42,6 @@ function elements(x: Tensor, memory: WasmMemory | undefined): Float32Array {
 
 type Like = { data: Float32Array; shape: number[] };
 
-/** A call whose tensors may have been replaced by others of the same shapes. */
-interface Call {
-  readonly name: TfOp;
-  /** The options that say which dimensions are normalized. */
-  readonly places: Record<string, unknown>;
-  readonly recipe: Recipe;
-  readonly x: Tensor;
-  readonly weight: Parameter;
-  readonly bias: Parameter;
-}
-
-const tensorsOf = ({ x, weight, bias }: Call) => [x, ...[weight, bias].filter(isTensor)];
-
 /** The operation's options. Elements are read where they stand: the call has to follow at once. */
 function optionsOf({ places, recipe, weight, bias }: Call, memory: WasmMemory | undefined) {
   const read = (parameter: Parameter) =>
@@ -72,18 +50,7 @@ function optionsOf({ places, recipe, weight, bias }: Call, memory: WasmMemory | 
   return { ...places, eps, weightOffset, weight: read(weight), bias: read(bias) };
 }
 
-export function throughWasm(made: Call): Tensor {
-  return withGradient(
-    tensorsOf(made),
-    () => forward(made),
-    (dy, [x, ...parameters]) => {
-      // What TensorFlow.js has kept: the call's own tensors may be disposed by now.
-      const weight = isTensor(made.weight) ? parameters.shift()! : made.weight;
-      const bias = isTensor(made.bias) ? parameters.shift()! : made.bias;
-      return backward({ ...made, x: x!, weight, bias }, dy);
-    },
-  );
-}
+export const throughWasm: Computer = { forward, backward };
 
 function forward(made: Call): Tensor {
   const { name, x } = made;
@@ -106,8 +73,7 @@ function forward(made: Call): Tensor {
   return engine().makeTensorFromTensorInfo(y);
 }
 
-/** The gradients of x and of those parameters that are tensors. */
-function backward(made: Call, dy: Tensor): Tensor[] {
+function backward(made: Call, dy: Tensor): Gradients {
   const { name, recipe, x, weight, bias } = made;
   const memory = wasmMemory();
   const { gradInput, gradWeight, gradBias } = gradientsOf(
@@ -121,37 +87,9 @@ function backward(made: Call, dy: Tensor): Tensor[] {
     ({ data }: Like, shape: number[]) =>
     () =>
       tensor(data, shape, "float32");
-
-  const inputs = isTensor(weight) ? [dy, x, weight] : [dy, x];
-  const results = [
-    withGradient(inputs, make(gradInput, x.shape), (u, [dy, x, w]) =>
-      gradInputGradients(recipe, [dy!, x!, w ?? weight], u),
-    ),
-  ];
-  if (isTensor(weight)) {
-    results.push(
-      withGradient([dy, x], make(gradWeight!, shape), (q, [dy, x]) =>
-        gradWeightGradients(recipe, dy!, x!, q),
-      ),
-    );
-  }
-  if (isTensor(bias)) {
-    results.push(
-      withGradient([dy], make(gradBias!, shape), (q, [dy]) => [gradBiasGradient(recipe, dy!, q)]),
-    );
-  }
-  return results;
-}
-
-/** A value that was computed elsewhere, of some tensors, with its gradients for them. */
-function withGradient(
-  inputs: Tensor[],
-  value: () => Tensor,
-  gradient: (dy: Tensor, saved: Tensor[]) => Tensor[],
-): Tensor {
-  return customGrad((...args) => {
-    const save = args[inputs.length] as (tensors: Tensor[]) => void;
-    save(inputs);
-    return { value: value(), gradFunc: gradient };
-  })(...inputs);
+  return {
+    gradInput: make(gradInput, x.shape),
+    gradWeight: isTensor(weight) ? make(gradWeight!, shape) : undefined,
+    gradBias: isTensor(bias) ? make(gradBias!, shape) : undefined,
+  };
 }

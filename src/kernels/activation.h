@@ -62,17 +62,17 @@ class SigmoidF32 {
     return numerator / (one_ + exp_minus(z));
   }
 
-  /// exp(-x) for |x| < 87; beyond 89 it is 0 or infinite. -x = k * log(2) + r, and a polynomial in r, 1 at 0, whose relative
-  /// error on [-log(2) / 2, log(2) / 2] is the least that five more coefficients allow: 2^-23.3.
+  /// exp(-x) for |x| < 87; beyond 89 it is 0 or infinite. It is 2^(k + f) of t = -x / log(2), with a polynomial in f, 1 at 0,
+  /// whose relative error on [-1/2, 1/2] is the least that five more coefficients allow: 2^-23.3. That t rounds adds
+  /// |x| 2^-23.7, which in a sigmoid has its slope for a factor: all together less than 2^-24.
   [[nodiscard]] simd::F32x4 exp_minus(simd::F32x4 x) const {
     using namespace simd;
-    const F32x4 limited = limit(x, least_, most_);
-    const F32x4 shifted = magic_ - limited * log2_e_;
-    const F32x4 k = magic_ - shifted;
-    const F32x4 r = (k * ln_hi_ - limited) + k * ln_lo_;
-    F32x4 e = exp_[0];
-    for (size_t i = 1; i < kTerms; ++i) e = mul_add(e, r, exp_[i]);
-    e = mul_add(e, r, one_);
+    const F32x4 t = limit(x, least_, most_) * minus_log2_e_;
+    const F32x4 shifted = t + magic_;
+    const F32x4 f = t - (shifted - magic_);
+    F32x4 e = exp2_[0];
+    for (size_t i = 1; i < kTerms; ++i) e = mul_add(e, f, exp2_[i]);
+    e = mul_add(e, f, one_);
     // 2^k; for k = 128 its bits are those of infinity, for -127 those of 0, and for -128 less.
     return e * as_floats(max((as_bits(shifted) << 23) + as_bits(one_), I32x4()));
   }
@@ -84,11 +84,9 @@ class SigmoidF32 {
   simd::F32x4 least_ = constant(-88.9F);  // k is -128 or 128
   simd::F32x4 most_ = constant(88.9F);
   simd::F32x4 magic_ = constant(0x1.8p23F);  // beyond it a float32 has no fraction, and its last bits are the integer
-  simd::F32x4 log2_e_ = constant(1.44269504F);
-  simd::F32x4 ln_hi_ = constant(0.693359375F);
-  simd::F32x4 ln_lo_ = constant(-2.12194440e-4F);
-  simd::F32x4 exp_[kTerms] = {constant(0x1.0fa7fcp-7F), constant(0x1.573a9ep-5F), constant(0x1.555a6cp-3F),
-                              constant(0x1.fffdc4p-2F), constant(0x1.fffff6p-1F)};
+  simd::F32x4 minus_log2_e_ = constant(-0x1.715476p+0F);
+  simd::F32x4 exp2_[kTerms] = {constant(0x1.5bda58p-10F), constant(0x1.3ce8aep-7F), constant(0x1.c6b6d8p-5F),
+                               constant(0x1.ebf9c2p-3F), constant(0x1.62e42ap-1F)};
 };
 
 inline simd::F64x2 activate(Activation activation, simd::F64x2 x) {

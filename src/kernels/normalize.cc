@@ -190,6 +190,7 @@ class Loops {
     const size_t capacity = tiles_.capacity(run_size());
     const uint64_t inner = reduced_.inner_size();
     const uint64_t together = std::min<uint64_t>(inner, std::max<size_t>(1, capacity / size));
+    Offsets there = offsets;
     for (uint64_t j = 0; j < reduced_.count();) {
       const auto segments = static_cast<size_t>(std::min(together, inner - j % inner));
       for (size_t at = 0; at < size; at += std::min(capacity, size - at)) {
@@ -197,7 +198,8 @@ class Loops {
         const Tiles::Tile tile = tiles_.get(reduced_.at(j, offsets).x + at, segments, n, reduced_.inner_stride());
         for (size_t k = 0; k < segments; ++k) {
           const size_t begin = k * tile.stride * arithmetic_size(call_.dtype);
-          visit(tile.x + begin, tile.y + begin, reduced_.at(j + k, offsets), at, n);
+          reduced_.move(there, j + k, offsets);
+          visit(tile.x + begin, tile.y + begin, there, at, n);
         }
         if (writes) tiles_.put();
       }
@@ -216,10 +218,12 @@ class Loops {
       report(columns.statistics(c), first_run + (first + c) / layout_.fold);
     }
     const size_t size = arithmetic_size(call_.dtype);
+    Offsets there = offsets;
     each_rows(offsets, first, n, [&](const Tiles::Tile& tile, uint64_t row, size_t rows) {
       for (size_t j = 0; j < rows; ++j) {
         const size_t at = j * tile.stride * size;
-        columns.write(tile.x + at, tile.y + at, reduced_.at(row + j, offsets));
+        reduced_.move(there, row + j, offsets);
+        columns.write(tile.x + at, tile.y + at, there);
       }
       tiles_.put();
     });

@@ -46,8 +46,17 @@ class Axes {
     return size;
   }
 
-  /// Adds the offsets of a position.
-  [[nodiscard, gnu::noinline]] Offsets at(uint64_t position, Offsets offsets) const {
+  /// The offsets of a position beside those of the other dimensions.
+  [[nodiscard]] Offsets at(uint64_t position, const Offsets& base) const {
+    Offsets found = base;
+    move(found, position, base);
+    return found;
+  }
+
+  /// The same for what has the offsets of another position: it changes less than it would take to copy.
+  [[gnu::noinline]] void move(Offsets& offsets, uint64_t position, const Offsets& base) const {
+    offsets.x = base.x;
+    for (size_t k = 0; k < advancing_count_; ++k) offsets.parameter[advancing_[k]] = base.parameter[advancing_[k]];
     for (size_t i = 0; i < rank_; ++i) {
       const size_t d = dims_[i];
       const uint64_t size = call_.dims[d].size;
@@ -60,7 +69,6 @@ class Axes {
         offsets.parameter[operand] += index * call_.strides[operand][d];
       }
     }
-    return offsets;
   }
 
   /// How many positions in turn, the innermost first, have the same parameters, those of the sum aside.

@@ -17,6 +17,13 @@ inline constexpr size_t kBlock = 64;
 template <class T>
 inline constexpr DType kDTypeOf = sizeof(T) == 4 ? DType::float32 : DType::float64;
 
+/// Elements in turn, or, with step 0, one that stands `kBlock` times and is meant for all of them.
+template <class T>
+struct Strided {
+  const T* data;
+  size_t step;
+};
+
 /// One element of any type.
 inline double element(DType dtype, const void* data, uint64_t i) {
   double value;
@@ -138,6 +145,12 @@ class ParameterBlocks {
 
   /// The n <= kBlock elements from position i on; good until the next call.
   const T* at(size_t i, size_t n) { return direct_ != nullptr ? direct_ + i * step_ : converted(i, n); }
+
+  /// The same, for any n where parameters are not converted: see `longest`.
+  Strided<T> from(size_t i, size_t n) { return {at(i, n), step_}; }
+
+  /// How many elements `from` gives at a time at most.
+  [[nodiscard]] size_t longest() const { return direct_ != nullptr ? SIZE_MAX : kBlock; }
 
   /// The element at the present base.
   [[nodiscard]] T value() { return *at(0, 1); }

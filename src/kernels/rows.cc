@@ -19,32 +19,38 @@ namespace {
 // Rows beyond this size do not stay in a core's cache until they are written, two rows later.
 constexpr size_t kLongestFusedRun = 65536;
 
-/// A job under way: x and y are at the present row.
+/// A job under way: x and y are at the present row. The job itself is not copied: what was stored a moment ago would stall
+/// the copy.
 template <class T>
-struct Rows : RowsJob<T> {
+struct Rows {
+  const RowsJob<T>& job;
+  const T* x;
+  T* y;
   size_t row = 0;
 
-  explicit Rows(const RowsJob<T>& job) : RowsJob<T>(job) {}
+  explicit Rows(const RowsJob<T>& of) : job(of), x(of.x), y(of.y) {}
+
+  [[nodiscard]] bool are_left() const { return row < job.rows; }
 
   // Begins to write the row.
   template <class Normalizer>
   void begin(const Normalizer& normalizer) const {
-    if (this->steps != nullptr) this->steps->move_to(row);
-    if (this->mean != nullptr) this->mean[row] = normalizer.mean();
-    if (this->rstd != nullptr) this->rstd[row] = normalizer.rstd;
+    if (job.steps != nullptr) job.steps->move_to(row);
+    if (job.mean != nullptr) job.mean[row] = normalizer.mean();
+    if (job.rstd != nullptr) job.rstd[row] = normalizer.rstd;
   }
 
   void next_row() {
     ++row;
-    this->x += this->scaling.size;
-    this->y += this->scaling.size;
+    x += job.scaling.size;
+    y += job.scaling.size;
   }
 };
 
 [[gnu::noinline]] NormalizerF32 statistics(const Rows<float>& rows, const float* x) {
-  RunF32 run(rows.scaling, rows.weight_bound);
+  RunF32 run(rows.job.scaling, rows.job.weight_bound);
   do {
-    run.add(x, rows.scaling.size);
+    run.add(x, rows.job.scaling.size);
   } while (run.next_pass());
   return run.normalizer();
 }
@@ -53,34 +59,28 @@ template <class Run>
 void normalize_each(const RowsJob<typename Run::Element>& job) {
   const size_t n = job.scaling.size;
   for (Rows<typename Run::Element> rows(job); rows.row < job.rows; rows.next_row()) {
-    Run run(rows.scaling, rows.weight_bound);
+    Run run(rows.job.scaling, rows.job.weight_bound);
     do {
       run.add(rows.x, n);
     } while (run.next_pass());
     rows.begin(run.normalizer());
-    run.write(rows.x, rows.weight, rows.bias, rows.y, n, 0);
+    run.write(rows.x, rows.job.weight, rows.job.bias, rows.y, n, 0);
   }
 }
 
 /// Rows of up to kShortRun values, float32: float64 throughout.
 void normalize_short(const RowsJob<float>& job) {
   Rows<float> rows(job);
-  const size_t n = rows.scaling.size;
-  for (; rows.row < rows.rows; rows.next_row()) {
+  const size_t n = rows.job.scaling.size;
+  for (; rows.are_left(); rows.next_row()) {
     SumsF32 sums;
     sums.add_wide(rows.x, n, 0);
     NormalizerF32 normalizer;
-    if (!RunF32::accept_first<true>(sums, rows.scaling, rows.weight_bound, normalizer)) {
+    if (!RunF32::accept_first<true>(sums, rows.job.scaling, rows.job.weight_bound, normalizer)) {
       normalizer = statistics(rows, rows.x);
     }
     rows.begin(normalizer);
-    // Inline: a call costs as much as the arithmetic of a few values.
-    const NormalizerF32::Wide normalize(normalizer);
-    for (size_t i = 0; i < n; i += kBlock) {
-      const size_t size = n - i < kBlock ? n - i : kBlock;
-      NormalizerF32::write_block(normalize, rows.x + i, rows.weight.at(i, size), rows.bias.at(i, size), rows.y + i,
-                                 size);
-    }
+    NormalizerF32::write_all(NormalizerF32::Wide(normalizer), rows.x, rows.job.weight, rows.job.bias, rows.y, n, 0);
   }
 }
 
@@ -90,17 +90,17 @@ static_assert(kTouchAhead <= kShortRun);
 
 /// Writes the present row and, in the same loop, takes the plain sums of another, so that memory and arithmetic
 /// overlap.
-template <Sums kSum>
+template <Sums kSum, NormalizerF32::Mean kMean>
 [[gnu::noinline]] SumsF32 write_and_sum(const NormalizerF32& normalizer, Rows<float>& rows, const float* ahead) {
-  const NormalizerF32::Narrow<kSum != Sums::kSquares> normalize(normalizer);
-  const size_t n = rows.scaling.size;
+  const NormalizerF32::Narrow<kMean> normalize(normalizer);
+  const size_t n = rows.job.scaling.size;
   const float* x = rows.x;
   float* y = rows.y;
   SumsF32 sums;
   size_t i = 0;
   for (; i + kFlush <= n; i += kFlush) {
-    const float* w = rows.weight.at(i, kFlush);
-    const float* b = rows.bias.at(i, kFlush);
+    const float* w = rows.job.weight.at(i, kFlush);
+    const float* b = rows.job.bias.at(i, kFlush);
     ChainsF32 chains;
     LAYERNORM_ROLLED
     for (const float* end = x + kFlush; x != end; x += kStep, w += kStep, b += kStep, y += kStep, ahead += kStep) {
@@ -115,14 +115,25 @@ template <Sums kSum>
   }
   if (i < n) {
     sums.add_tail<kSum, false>(ahead, n - i, 0);
-    NormalizerF32::write_block(normalize, x, rows.weight.at(i, n - i), rows.bias.at(i, n - i), y, n - i);
+    normalizer.write(x, rows.job.weight, rows.job.bias, y, n - i, i);
   }
   return sums;
 }
 
+/// Without what is not needed of the mean, where rows are most often summed so.
+template <Sums kSum>
+SumsF32 write_and_sum(const NormalizerF32& normalizer, Rows<float>& rows, const float* ahead) {
+  using Mean = NormalizerF32::Mean;
+  if constexpr (kSum == Sums::kSquares) return write_and_sum<kSum, Mean::kNone>(normalizer, rows, ahead);
+  if (kSum == Sums::kPlain && !normalizer.is_corrected()) {
+    return write_and_sum<kSum, Mean::kPlain>(normalizer, rows, ahead);
+  }
+  return write_and_sum<kSum, Mean::kCorrected>(normalizer, rows, ahead);
+}
+
 [[gnu::noinline]] NormalizerF32 statistics_after_plain(const Rows<float>& rows, const float* x, const SumsF32& sums) {
-  const size_t n = rows.scaling.size;
-  auto run = RunF32::after_plain(rows.scaling, rows.weight_bound, sums, x[0]);
+  const size_t n = rows.job.scaling.size;
+  auto run = RunF32::after_plain(rows.job.scaling, rows.job.weight_bound, sums, x[0]);
   while (run.next_pass()) run.add(x, n);
   return run.normalizer();
 }
@@ -131,22 +142,22 @@ template <Sums kSum>
 /// row is written before its own sums are done.
 template <Sums kSum>
 void normalize_ahead(Rows<float>& rows) {
-  const size_t n = rows.scaling.size;
+  const size_t n = rows.job.scaling.size;
   NormalizerF32 current = statistics(rows, rows.x);
-  NormalizerF32 next = rows.rows > 1 ? statistics(rows, rows.x + n) : current;
-  for (; rows.row < rows.rows; rows.next_row()) {
+  NormalizerF32 next = rows.job.rows > 1 ? statistics(rows, rows.x + n) : current;
+  for (; rows.are_left(); rows.next_row()) {
     rows.begin(current);
-    const bool has_ahead = rows.row + 2 < rows.rows;
+    const bool has_ahead = rows.row + 2 < rows.job.rows;
     const float* ahead = rows.x + 2 * n;
     if (!has_ahead || current.wide) {
-      current.write(rows.x, rows.weight, rows.bias, rows.y, n, 0);
+      current.write(rows.x, rows.job.weight, rows.job.bias, rows.y, n, 0);
       current = next;
       if (has_ahead) next = statistics(rows, ahead);
       continue;
     }
     const SumsF32 sums = write_and_sum<kSum>(current, rows, ahead);
     current = next;
-    if (!RunF32::accept_first<false>(sums, rows.scaling, rows.weight_bound, next)) {
+    if (!RunF32::accept_first<false>(sums, rows.job.scaling, rows.job.weight_bound, next)) {
       next = statistics_after_plain(rows, ahead, sums);
     }
   }
@@ -154,7 +165,7 @@ void normalize_ahead(Rows<float>& rows) {
 
 void centered_ahead(const RowsJob<float>& job) {
   Rows<float> rows(job);
-  if (wants_precise_sums(rows.scaling.size, rows.weight_bound)) {
+  if (wants_precise_sums(rows.job.scaling.size, rows.job.weight_bound)) {
     normalize_ahead<Sums::kPrecise>(rows);
   } else {
     normalize_ahead<Sums::kPlain>(rows);

@@ -7,18 +7,20 @@ template <class Normalize>
 void write_with(const NormalizerF32& normalizer, const float* x, ParameterBlocks<float>& weight,
                 ParameterBlocks<float>& bias, float* y, size_t n, size_t begin) {
   const Normalize normalize(normalizer);
-  for (size_t i = 0; i < n; i += kBlock) {
-    const size_t size = n - i < kBlock ? n - i : kBlock;
-    NormalizerF32::write_block(normalize, x + i, weight.at(begin + i, size), bias.at(begin + i, size), y + i, size);
-  }
+  NormalizerF32::write_all(normalize, x, weight, bias, y, n, begin);
 }
 
 }  // namespace
 
 void NormalizerF32::write(const float* x, ParameterBlocks<float>& weight, ParameterBlocks<float>& bias, float* y,
                           size_t n, size_t begin) const {
-  wide ? write_with<Wide>(*this, x, weight, bias, y, n, begin)
-       : write_with<Narrow<true>>(*this, x, weight, bias, y, n, begin);
+  if (wide) {
+    write_with<Wide>(*this, x, weight, bias, y, n, begin);
+  } else if (is_corrected()) {
+    write_with<Narrow<Mean::kCorrected>>(*this, x, weight, bias, y, n, begin);
+  } else {
+    write_with<Narrow<Mean::kPlain>>(*this, x, weight, bias, y, n, begin);
+  }
 }
 
 void RunF32::add(const float* x, size_t n) {

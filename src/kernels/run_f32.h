@@ -11,6 +11,7 @@
 #ifndef LAYERNORM_KERNELS_RUN_F32_H_
 #define LAYERNORM_KERNELS_RUN_F32_H_
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -207,8 +208,14 @@ struct NormalizerF32 {
     wide = is_wide || !(weighted <= 0x1p-4);
   }
 
+  /// Whether adding the correction changes anything.
+  [[nodiscard]] bool is_corrected() const { return correction != 0; }
+
+  /// How much of the mean there is to subtract.
+  enum class Mean : uint8_t { kNone, kPlain, kCorrected };
+
   /// y = (x - mean) * rstd * w + b for one vector, in float32.
-  template <bool kCentered>
+  template <Mean kMean>
   struct Narrow {
     static constexpr bool kUnrolled = true;
     simd::F32x4 mean, multiplier, correction;
@@ -219,8 +226,8 @@ struct NormalizerF32 {
           correction(simd::splat(of.correction)) {}
 
     [[nodiscard]] simd::F32x4 operator()(simd::F32x4 x, simd::F32x4 w, simd::F32x4 b) const {
-      if constexpr (kCentered) x = x - mean;
-      x = kCentered ? simd::mul_add(x, multiplier, correction) : x * multiplier;
+      if constexpr (kMean != Mean::kNone) x = x - mean;
+      x = kMean == Mean::kCorrected ? simd::mul_add(x, multiplier, correction) : x * multiplier;
       return simd::mul_add(x, w, b);
     }
   };
@@ -256,23 +263,43 @@ struct NormalizerF32 {
   }
 
   template <class Normalize>
-  static void write_block(const Normalize& normalize, const float* x, const float* w, const float* b, float* y,
-                          size_t n) {
+  [[gnu::always_inline]] static void write_strided(const Normalize& normalize, const float* x, Strided<float> w,
+                                                   Strided<float> b, float* y, size_t n) {
     using namespace simd;
     size_t i = 0;
     if constexpr (Normalize::kUnrolled) {
+      const size_t w_step = kStep * w.step;
+      const size_t b_step = kStep * b.step;
       LAYERNORM_ROLLED
-      for (; i + kStep <= n; i += kStep) {
-        for (size_t k = i; k < i + kStep; k += F32x4::kLanes) write_vector(normalize, x + k, w + k, b + k, y + k);
+      for (; i + kStep <= n; i += kStep, w.data += w_step, b.data += b_step) {
+        for (size_t k = 0; k < kStep; k += F32x4::kLanes) {
+          write_vector(normalize, x + i + k, w.data + k, b.data + k, y + i + k);
+        }
       }
     }
     LAYERNORM_ROLLED
-    for (; i + F32x4::kLanes <= n; i += F32x4::kLanes) write_vector(normalize, x + i, w + i, b + i, y + i);
+    for (; i + F32x4::kLanes <= n; i += F32x4::kLanes) {
+      write_vector(normalize, x + i, w.data, b.data, y + i);
+      w.data += F32x4::kLanes * w.step;
+      b.data += F32x4::kLanes * b.step;
+    }
     if (i < n) {
       const size_t rest = n - i;
-      store_partial(
-          y + i, rest,
-          normalize(load_partial(x + i, rest, 0.0F), load_partial(w + i, rest, 0.0F), load_partial(b + i, rest, 0.0F)));
+      store_partial(y + i, rest,
+                    normalize(load_partial(x + i, rest, 0.0F), load_partial(w.data, rest, 0.0F),
+                              load_partial(b.data, rest, 0.0F)));
+    }
+  }
+
+  /// x and y are at position `begin` of the parameters. Inline: a call costs as much as the arithmetic of a few values.
+  template <class Normalize>
+  [[gnu::always_inline]] static void write_all(const Normalize& normalize, const float* x,
+                                               ParameterBlocks<float>& weight, ParameterBlocks<float>& bias, float* y,
+                                               size_t n, size_t begin) {
+    const size_t longest = std::min(weight.longest(), bias.longest());
+    for (size_t i = 0, size = 0; i < n; i += size) {
+      size = std::min(n - i, longest);
+      write_strided(normalize, x + i, weight.from(begin + i, size), bias.from(begin + i, size), y + i, size);
     }
   }
 };

@@ -38,6 +38,9 @@ struct Dims {
   first_statistic: u32,  // where mean and rstd begin
   lanes: u32,    // of a run
   piece: u32,    // values of a piece of a run
+  eps_low: f32,  // what eps lacks
+  part: vec2f,   // 1 / size, in two parts
+  grad: u32,     // where the gradient of the output begins
   padding: u32,
   dim: array<Dim, 32>,
 }

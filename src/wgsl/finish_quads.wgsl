@@ -12,11 +12,5 @@ fn finish_quad(k: u32, turn: u32, there: vec4<bool>, run: Place, first_index: u3
     along = place_along(index, dims.kept, dims.reduced).parameters;
   }
   let first = dims.parameters + run.parameters + along;
-  let at = Indices(
-    first.x + quad_indices * steps.x,
-    first.y + quad_indices * steps.y,
-    first.z + quad_indices * steps.z,
-    first.w + quad_indices * steps.w,
-  );
-  store_y(dims.y + run.x + index, finished(normalized, at), there);
+  store_y(dims.y + run.x + index, finished(normalized, indices_from(first, steps)), there);
 }

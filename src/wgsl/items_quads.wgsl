@@ -26,12 +26,7 @@ fn item_of(number: u32) -> Item {
     dims.x + index,
     vec4<bool>(index < dims.total),
     dims.first_run + place.run + quad_indices * run_step,
-    Indices(
-      first.x + quad_indices * steps.x,
-      first.y + quad_indices * steps.y,
-      first.z + quad_indices * steps.z,
-      first.w + quad_indices * steps.w,
-    ),
+    indices_from(first, steps),
     size - index % size,
     run_step,
     steps,

@@ -47,6 +47,17 @@ fn scaled(v: vec4f, scale: f32) -> vec4f {
   return select(v * scale, signed, magnitude < vec4u(0x800000u));
 }
 
+// Values each times its own power of two.
+fn scaled_each(v: vec4f, scale: vec4f) -> vec4f {
+  var values = v * scale;
+  if (any(scale >= vec4f(0x1p64))) {
+    for (var c = 0u; c < 4u; c++) {
+      values[c] = scaled(v, scale[c])[c];
+    }
+  }
+  return values;
+}
+
 // Where squares of values up to a magnitude could overflow or vanish, what brings it near 1.
 fn scale_for(top: u32) -> f32 {
   let exponent = i32(max(top, bitcast<u32>(dims.floor)) >> 23u) - 127;
@@ -56,4 +67,9 @@ fn scale_for(top: u32) -> f32 {
 // Whether a mean is so near 0 that squares about 0 do as well as those about the mean.
 fn is_near(mean: f32, variance: f32) -> bool {
   return mean * mean <= 0.0625 * variance;
+}
+
+// Values by the record of their run: shift, rest, factor and scale.
+fn normalized_by(record: vec4f, v: vec4f) -> vec4f {
+  return (opaque(scaled(v, record.w) - record.x) - record.y) * record.z;
 }

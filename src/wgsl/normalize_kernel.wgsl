@@ -25,12 +25,6 @@ fn work_on(item: Item, number: u32) {
     factor = all[2];
     scale = all[3];
   }
-  var values = x * scale;
-  if (any(scale >= vec4f(0x1p64))) {
-    for (var c = 0u; c < 4u; c++) {
-      values[c] = scaled(x, scale[c])[c];
-    }
-  }
-  let normalized = (opaque(values - shift) - rest) * factor;
+  let normalized = (opaque(scaled_each(x, scale) - shift) - rest) * factor;
   store_y(item.first, finished(normalized, item.at), item.there);
 }

@@ -11,12 +11,5 @@ fn work(group: u32, lane: u32) {
   let count = min(dims.piece, dims.count - first);
   let record = records[2u * (dims.first_run + place.run)];
   fetch(place.x, first, count, turn);
-  prepare_finish();
-  for (var k = 0u; k < quad_count(count); k++) {
-    let there = is_there(k, turn, count);
-    if (there.x) {
-      let normalized = (opaque(scaled(quad_of(k), record.w) - record.x) - record.y) * record.z;
-      finish_quad(k, turn, there, place, first, normalized);
-    }
-  }
+  finish_values(place, first, count, turn, record);
 }

@@ -15,12 +15,5 @@ fn work(group: u32, lane: u32) {
     store_mean(dims.first_statistic + place.run, mean_bits(record));
     store_rstd(dims.first_statistic + place.run, rstd_bits(record));
   }
-  prepare_finish();
-  for (var k = 0u; k < quad_count(dims.count); k++) {
-    let there = is_there(k, turn, dims.count);
-    if (there.x) {
-      let normalized = (opaque(scaled(quad_of(k), record.scale) - record.shift) - record.rest) * record.factor;
-      finish_quad(k, turn, there, place, 0u, normalized);
-    }
-  }
+  finish_values(place, 0u, dims.count, turn, vec4f(record.shift, record.rest, record.factor, record.scale));
 }

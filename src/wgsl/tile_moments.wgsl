@@ -1,40 +1,33 @@
 // Mean and squared deviations of the values that the lanes of a run hold, about a shift near the mean.
 
+// Four sums each of values, or of their deviations; of their squares, or magnitudes; and the bits of the largest magnitudes of
+// values as they stand.
+struct TileSums {
+  sums: vec4f,
+  powers: vec4f,
+  tops: vec4u,
+}
+
+fn power_of(v: vec4f) -> vec4f {
+  return select(v * v, abs(v), magnitudes);
+}
+
 // The first pass is about 0. A second one about the mean follows where the mean is far from 0 against the deviation, after
 // one with scaled values where squares leave the range. More than that is for means of over 10^6 deviations, and for runs
 // whose values are all equal, until their mean is exact.
 fn moments_of_tile(lane: u32, turn: u32, count: u32) -> Moments {
-  let quads = quad_count(count);
   let inverse = reciprocal(f32(max(count, 1u)));
   var m = Moments(0.0, 0.0, 0.0, 1.0, 0u);
   for (var pass_number = 0u; ; pass_number++) {
-    var sums = vec4f();
-    var powers = vec4f();
-    var tops = vec4u();
-    // Sums of 16 quads by themselves: one long chain of additions would add up its errors.
-    for (var begin = 0u; begin < quads; begin += 16u) {
-      var block_sums = vec4f();
-      var block_powers = vec4f();
-      let end = min(begin + 16u, quads);
-      if (pass_number == 0u) {
-        // As they stand; what is not there is 0.
-        for (var k = begin; k < end; k++) {
-          let values = quad_of(k);
-          block_sums += values;
-          block_powers += select(values * values, abs(values), magnitudes);
-          tops = max(tops, bitcast<vec4u>(values) & vec4u(0x7fffffffu));
-        }
-      } else {
-        for (var k = begin; k < end; k++) {
-          let values = scaled(quad_of(k), m.scale) - m.shift;
-          let deviations = select(vec4f(), values, is_there(k, turn, count));
-          block_sums += deviations;
-          block_powers += select(deviations * deviations, abs(deviations), magnitudes);
-        }
-      }
-      sums += block_sums;
-      powers += block_powers;
+    var found: TileSums;
+    if (pass_number == 0u) {
+      found = tile_sums(turn, count);
+    } else {
+      found = tile_sums_about(m.shift, m.scale, turn, count);
     }
+    let sums = found.sums;
+    let powers = found.powers;
+    let tops = found.tops;
     let totals = reduce(
       lane,
       (sums.x + sums.y) + (sums.z + sums.w),

@@ -122,6 +122,18 @@ const sizes = (folder) =>
     })
     .join("; ");
 
+/** @param {{ layer: number[], auto: number[], webgpu: string }} others of web/others.js @param {string} where */
+function assertOthers({ layer, auto, webgpu }, where) {
+  for (const [got, wanted] of [
+    [layer, [-0.654653, 0.218217, -1.091089, 1.527524]],
+    [auto, [0.594089, 0.990148, 0.396059, 1.584236]],
+  ]) {
+    assert.equal(got.length, 4, where);
+    for (const [i, value] of wanted.entries()) assert.ok(Math.abs(got[i] - value) < 1e-5, where);
+  }
+  assert.equal(webgpu, "function", where);
+}
+
 const [chromium] = ENGINES;
 
 after(() => rmSync(WORK, { recursive: true, force: true }));
@@ -167,8 +179,9 @@ describe("in Chromium", { skip: chromium.skip }, () => {
       await build(folder);
       const server = await serve({ folders: { "/": join(folder, "out") } });
       try {
-        const { main, worker } = await open(`${server.url}index.html`);
+        const { main, worker, others } = await open(`${server.url}index.html`);
         assertChecks(main, name);
+        assertOthers(others, name);
         if (withWorker) assertChecks(worker, `a Worker, ${name}`);
       } finally {
         await server.close();
@@ -184,8 +197,9 @@ describe("in Chromium", { skip: chromium.skip }, () => {
     try {
       await server.listen(0);
       const { port } = server.httpServer.address();
-      const { main, worker } = await open(`http://localhost:${port}/`);
+      const { main, worker, others } = await open(`http://localhost:${port}/`);
       assertChecks(main, "vite");
+      assertOthers(others, "vite");
       assertChecks(worker, "a Worker, vite");
     } finally {
       await server.close();

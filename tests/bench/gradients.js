@@ -2,9 +2,9 @@
  * A forward and a backward step together: node tests/bench/gradients.js [--quick]
  *
  * The package's plans, with the statistics of the forward one handed to the backward one; memory.copy of as many bytes as the two
- * have to read and write (x and y; x, the gradient of y and that of x); and TensorFlow.js's gradients of the operations that a norm
- * is composed of, on its wasm backend with one thread, where it is installed (npm run bench installs it). Prints a line for
- * each shape and contender, of medians.
+ * have to read and write (x and y; x, the gradient of y and that of x); and where they are installed (npm run bench installs them)
+ * TensorFlow.js's gradients of the operations that a norm is composed of, on its wasm backend with one thread, and those of
+ * jax-js, on its wasm device under jit. Prints a line for each shape and contender, of medians.
  */
 import { parseArgs } from "node:util";
 import { plan, tensor } from "../../dist/index.js";
@@ -26,7 +26,16 @@ import { FULL, QUICK, timeInterleaved } from "./timing.js";
  * @property {number[]} channels the parameters' dimensions beside the view
  */
 /** @typedef {{ x: Float32Array, grad: Float32Array, weight: Float32Array, bias: Float32Array }} Values */
-/** @typedef {{ id: string, run: () => Float32Array[] }} Contender run gives the gradients of x, weight and bias */
+/**
+ * @typedef {object} Contender
+ * @property {string} id
+ * @property {boolean} [async] whether run gives a promise
+ * @property {() => any} run
+ * @property {(result: any) => Promise<Float32Array[]>} read the gradients of x, weight and bias from what run gave
+ */
+
+/** Of what run gives as arrays. @param {Float32Array[]} result */
+const asTheyAre = async (result) => result;
 
 /** @type {Shape[]} */
 const SHAPES = [
@@ -67,6 +76,7 @@ function preparePlans({ operation, dims, options }, { x, grad, weight, bias }) {
       backward.run();
       return [gradInput.data, gradWeight.data, gradBias.data];
     },
+    read: asTheyAre,
   };
 }
 
@@ -85,6 +95,7 @@ async function prepareCopy({ dims }) {
       instance.exports.copy(target, source, bytes);
       return [];
     },
+    read: asTheyAre,
   };
 }
 
@@ -113,12 +124,48 @@ async function prepareTfjs({ view, axes, channels }, values) {
       for (const each of results) each.dispose();
       return data;
     },
+    read: asTheyAre,
+  };
+}
+
+/** @param {Shape} shape @param {Values} values @returns {Promise<Contender>} */
+async function prepareJaxJs({ view, axes, channels }, values) {
+  const name = "@jax-js/jax";
+  const { defaultDevice, grad, init, jit, nn, numpy: np } = await import(name);
+  await init("wasm");
+  defaultDevice("wasm");
+  const held = [
+    [values.x, view],
+    [values.weight, channels],
+    [values.bias, channels],
+    [values.grad, view],
+  ].map(([data, dims]) => np.array(data).reshape(dims));
+  // The gradient of a sum of products with the gradient that is handed on.
+  const product = (
+    /** @type {any} */ x,
+    /** @type {any} */ weight,
+    /** @type {any} */ bias,
+    /** @type {any} */ of,
+  ) => np.sum(nn.standardize(x, axes, { epsilon: 1e-5 }).mul(weight).add(bias).mul(of));
+  const call = jit(grad(product, { argnums: [0, 1, 2] }));
+  /** @type {any[]} */
+  let last = [];
+  return {
+    id: `jax-js ${installedVersion("@jax-js/jax")}, nn.standardize`,
+    async: true,
+    async run() {
+      for (const array of last) array.dispose();
+      last = call(...held.map(({ ref }) => ref));
+      for (const array of last) await array.blockUntilReady();
+      return last;
+    },
+    read: (results) => Promise.all(results.map((/** @type {any} */ each) => each.ref.data())),
   };
 }
 
 /** @param {Contender} contender @param {Float32Array[]} expected */
-function check({ id, run }, expected) {
-  for (const [k, result] of run().entries()) {
+async function check({ id, run, read }, expected) {
+  for (const [k, result] of (await read(await run())).entries()) {
     const largest = expected[k].reduce((most, v) => Math.max(most, Math.abs(v)), 0);
     for (const [i, value] of result.entries()) {
       if (!(Math.abs(value - expected[k][i]) <= 1e-3 * largest)) {
@@ -144,9 +191,11 @@ for (const shape of SHAPES) {
   } else {
     console.log("TensorFlow.js is not installed in tests/bench: left out.");
   }
-  const expected = contenders[0].run().map((data) => data.slice());
-  for (const contender of contenders) check(contender, expected);
-  const candidates = contenders.map((each) => ({ ...each, async: false }));
+  if (installedVersion("@jax-js/jax")) contenders.push(await prepareJaxJs(shape, values));
+  else console.log("jax-js is not installed in tests/bench: left out.");
+  const expected = contenders[0].run().map((/** @type {Float32Array} */ data) => data.slice());
+  for (const contender of contenders) await check(contender, expected);
+  const candidates = contenders.map((each) => ({ ...each, async: each.async ?? false }));
   const times = await timeInterleaved(candidates, args.quick ? QUICK : FULL);
   const first = median(times.get(contenders[0].id) ?? []);
   for (const { id } of contenders) {

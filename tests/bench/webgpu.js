@@ -51,9 +51,10 @@ try {
   await page.exposeFunction("tell", (/** @type {any} */ { dims, row }) => {
     const bytes = 8 * dims.reduce((/** @type {number} */ a, /** @type {number} */ b) => a * b, 1);
     log(`\n${dims.join("x")}`);
-    for (const [name, { ms, error }] of Object.entries(row)) {
+    for (const [name, { ms, error, onGpu }] of Object.entries(row)) {
       const speed = `${figure(ms).padStart(7)} ms ${figure(bytes / ms / 1e6).padStart(7)} GB/s`;
-      const outcome = name === "buffer copy" ? "" : error.toExponential(1);
+      const clock = onGpu === undefined ? "" : `   ${figure(onGpu)} ms by the GPU's clock`;
+      const outcome = name === "buffer copy" ? "" : error.toExponential(1) + clock;
       log(
         `  ${name.padEnd(16)} ${error > 1e-3 ? `wrong: off by ${outcome}` : `${speed}   ${outcome}`}`,
       );

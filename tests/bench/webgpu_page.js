@@ -5,7 +5,7 @@ import { median } from "./stats.js";
 
 const STORAGE = 0x80 | 0x4 | 0x8;
 
-/** @typedef {{ run: () => unknown, done: () => Promise<unknown>, read: () => Promise<ArrayLike<number>>, dispose?: () => void }} Prepared */
+/** @typedef {{ run: () => unknown, onGpu?: () => Promise<number>, done: () => Promise<unknown>, read: () => Promise<ArrayLike<number>>, dispose?: () => void }} Prepared */
 
 /** @param {any} device @param {Float32Array} values */
 function bufferOf(device, values) {
@@ -27,6 +27,33 @@ async function read(device, buffer) {
   device.queue.submit([encoder.finish()]);
   await staging.mapAsync(1);
   return new Float32Array(staging.getMappedRange().slice(0));
+}
+
+/**
+ * Milliseconds that a compute pass takes by the GPU's own clock, where the device has timestamps.
+ * @param {any} device
+ * @param {(pass: any) => unknown} record
+ * @returns {(() => Promise<number>) | undefined}
+ */
+function clockOf(device, record) {
+  if (!device.features.has("timestamp-query")) return undefined;
+  const querySet = device.createQuerySet({ type: "timestamp", count: 2 });
+  const target = device.createBuffer({ size: 16, usage: 0x200 | 0x4 });
+  const staging = device.createBuffer({ size: 16, usage: 0x1 | 0x8 });
+  return async () => {
+    const encoder = device.createCommandEncoder();
+    const timestampWrites = { querySet, beginningOfPassWriteIndex: 0, endOfPassWriteIndex: 1 };
+    const pass = encoder.beginComputePass({ timestampWrites });
+    record(pass);
+    pass.end();
+    encoder.resolveQuerySet(querySet, 0, 2, target, 0);
+    encoder.copyBufferToBuffer(target, 0, staging, 0, 16);
+    device.queue.submit([encoder.finish()]);
+    await staging.mapAsync(1);
+    const [begin, end] = new BigUint64Array(staging.getMappedRange());
+    staging.unmap();
+    return Number(end - begin) / 1e6;
+  };
 }
 
 /**
@@ -81,6 +108,7 @@ async function prepare(dims, x, weight, bias, ort, tf) {
   return {
     layernorm: {
       run: () => norm.layerNorm(tensor, { ...parameters, out }),
+      onGpu: clockOf(device, (encoder) => norm.layerNorm(tensor, { ...parameters, out, encoder })),
       done,
       read: () => read(device, output),
       dispose: () => norm.dispose(),
@@ -98,6 +126,8 @@ async function prepare(dims, x, weight, bias, ort, tf) {
       run: () => {
         kept?.dispose();
         kept = tf.tidy(compute);
+        // It leaves a pass open for what may follow, and its submitQueue does not end that.
+        tf.backend().endComputePassEncoder();
         tf.backend().submitQueue();
       },
       done: () => tfDevice.queue.onSubmittedWorkDone(),
@@ -153,7 +183,7 @@ export async function benchWebGpu(shapes, rounds, tell) {
     const bias = Float32Array.from({ length: features }, (_, i) => 0.1 * Math.cos(i));
     const expected = reference(x, features, weight, bias);
     const contenders = await prepare(dims, x, weight, bias, ort, tf);
-    /** @type {Record<string, { ms: number, error: number }>} */
+    /** @type {Record<string, { ms: number, error: number, onGpu?: number }>} */
     const row = {};
     /** @type {Record<string, number[]>} */
     const samples = {};
@@ -179,6 +209,12 @@ export async function benchWebGpu(shapes, rounds, tell) {
       }
     }
     for (const [name, times] of Object.entries(samples)) row[name].ms = median(times);
+    for (const [name, { onGpu }] of Object.entries(contenders)) {
+      if (onGpu === undefined) continue;
+      const times = [];
+      for (let i = 0; i < rounds; i++) times.push(await onGpu());
+      row[name].onGpu = median(times);
+    }
     for (const { dispose } of Object.values(contenders)) dispose?.();
     results.push({ dims, row });
     await tell({ dims, row });

@@ -28,13 +28,22 @@ const CHROMIUM_FLAGS = [
 /**
  * @param {Engine} engine
  * @param {{
- *   flags?: string[], preferences?: Record<string, boolean | number | string>, extensions?: boolean
- * }} [options] flags of Chromium's and whether it takes extensions, preferences of Firefox's
+ *   flags?: string[], preferences?: Record<string, boolean | number | string>, extensions?: boolean,
+ *   patience?: number
+ * }} [options] flags of Chromium's and whether it takes extensions, preferences of Firefox's, milliseconds for an answer
  * @returns {Promise<import("puppeteer-core").Browser>} headless, to be closed
  */
-export function launch({ name, path }, { flags = [], preferences = {}, extensions = false } = {}) {
+export function launch(
+  { name, path },
+  { flags = [], preferences = {}, extensions = false, patience = 30_000 } = {},
+) {
   if (path === undefined) throw new Error(`${name} is not installed`);
-  const shared = { executablePath: path, headless: true, timeout: 60_000, protocolTimeout: 30_000 };
+  const shared = {
+    executablePath: path,
+    headless: true,
+    timeout: 60_000,
+    protocolTimeout: patience,
+  };
   return name === "chromium"
     ? puppeteer.launch({
         ...shared,

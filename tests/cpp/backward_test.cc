@@ -68,6 +68,26 @@ TEST_P(Gradients, OfInputsAloneAreMadeInPartsByTheSameBits) {
   }
 }
 
+TEST_P(Gradients, AreZeroWithoutValues) {
+  for (unsigned i = 0; i < 50; ++i) {
+    const unsigned seed = GetParam() * 1000 + i;
+    Case backward = make_backward(make_forward(seed, false), seed);
+    Random random(seed);
+    // What stands along a dimension of x has no elements then, or repeats along it.
+    backward.call.dims[random.below(backward.call.rank)].size = 0;
+    for (Call::Gradient& gradient : backward.call.gradients) {
+      // As large as x was, with no place for sums.
+      if (gradient.sums == nullptr) gradient.wanted = false;
+    }
+    run(backward.call);
+    for (size_t of = 0; of < kGradients; ++of) {
+      const Call::Gradient& gradient = backward.call.gradients[of];
+      if (!gradient.wanted) continue;
+      for (uint64_t k = 0; k < gradient.size; ++k) ASSERT_EQ(gradient.sums[k], 0) << "seed " << seed;
+    }
+  }
+}
+
 /// The sum of gradients times results.
 double objective(const Case& forward, const Case& backward) {
   run(forward.call);

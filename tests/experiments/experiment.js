@@ -1,29 +1,10 @@
-// What experiments share: seeded numbers, the spread over seeds, and the file that each writes.
+// What experiments share in Node: the file that each writes, and the library whose parts train. What they do stands in core/.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { Random } from "../js/data.js";
 
 const RESULTS = new URL("results/", import.meta.url);
 
-export const SEEDS = [1, 2, 3];
-
-/** @param {number} n @param {number} seed @param {number} [deviation] */
-export function normals(n, seed, deviation = 1) {
-  const random = new Random(seed);
-  return Float32Array.from({ length: n }, () => deviation * random.normal());
-}
-
-/** @param {number} value @param {number} [digits] */
-export const round = (value, digits = 4) => Number(value.toPrecision(digits));
-
-/** @param {number[]} values one for each seed */
-export function spread(values) {
-  const sorted = [...values].sort((a, b) => a - b);
-  const [least, median, most] = [0, (sorted.length - 1) / 2, sorted.length - 1].map(
-    (at) => sorted[Math.floor(at)],
-  );
-  return { median: round(median), least: round(least), most: round(most) };
-}
+export { normals, round, SEEDS, spread } from "./core/numbers.js";
 
 /**
  * Writes an experiment's result, and prints it.

@@ -122,9 +122,10 @@ function errorOf(got, exact, allowed, dtype, spacing = ONE) {
  * The worst of all gradients, each as a multiple of its bound.
  * @param {Problem} problem
  * @param {Record<string, any>} got numbers and rows of numbers, by the names of the results
+ * @param {number} [flushed] where subnormal numbers are taken for 0: the smallest that is not
  * @returns {Finding}
  */
-export function judgeGradients(problem, got) {
+export function judgeGradients(problem, got, flushed = 0) {
   const { setting, x, grad, places, added } = problem;
   const { op, dtype } = setting;
   const wide = arithmetic(dtype);
@@ -235,8 +236,11 @@ export function judgeGradients(problem, got) {
         result = multiply(result, factor);
         allowed = multiply(allowed, absolute(factor));
       }
-      // Products that are subnormal have lost their last bits before they are multiplied by rstd.
-      const spacing = add(ONE, multiply(dyadic(64), rstd));
+      // Products that are subnormal have lost their last bits before they are multiplied by rstd. A float64 result that is has
+      // been rounded in both of its parts.
+      const parts = dtype === "float64" ? 2 : 1;
+      const spacing = add(dyadic(parts), multiply(dyadic(64), rstd));
+      allowed = add(allowed, dyadic(flushed));
       judge(`gradInput ${i}`, got.gradInput[i], result, allowed, dtype, spacing);
     }
   }
@@ -248,7 +252,7 @@ export function judgeGradients(problem, got) {
     const unit = Math.max(EPS[type], EPS[isHalf(dtype) ? "float32" : wide]);
     const many = /residual|gate|sumBias/.test(name) ? 8 : 4;
     for (const [k, sum] of exact.entries()) {
-      const allowed = multiply(dyadic(many * unit), magnitudes[k]);
+      const allowed = add(multiply(dyadic(many * unit), magnitudes[k]), dyadic(64 * flushed));
       // Terms that overflow are not judged either.
       const reach = less(magnitudes[k], largestOf(isWide ? wide : "float32")) ? allowed : BEYOND;
       judge(

@@ -1,12 +1,21 @@
-// Input that was made to break things, for every operation: it gets the right result or an error of the package's own, in no
+// Input that was made to break things, for every operation and its gradient: it gets the right result or an error of the package's own, in no
 // time; the options stay as they were, nothing is written beside the results, and the next call works. Budget: 20 s.
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { dispose, layerNorm, zeros } from "../../dist/index.js";
 import { assertSameBits } from "./bits.js";
-import { layoutsOf, makeCase, OPERATIONS, ops } from "./operation_cases.js";
-
-const LONGEST_MS = 2000;
+import {
+  CALLS,
+  call,
+  detach,
+  judge,
+  LENGTHS,
+  make,
+  optionsOf,
+  revoked,
+  tensors,
+  withLength,
+} from "./hostile.js";
 
 /** What stands beside the arena: whoever writes out of bounds may hit it. */
 let guard = zeros([0]);
@@ -24,105 +33,15 @@ afterEach(() => {
   assertSameBits(layerNorm(control, { shape: [3, 4] }), controlled, "the next call");
 });
 
-/** @typedef {{ op: string, inputs: any[], options: Record<string, any>, out: Float32Array }} Made */
-
-/** @param {string} name of OPERATIONS @returns {Made} the same call each time */
-function make(name) {
-  const { op } = OPERATIONS[name];
-  const [layout] = layoutsOf(op, 8);
-  const kind = /Normalize|Response/.test(op) ? "none" : "all";
-  const made = makeCase({ name, layout, dtype: "float32", family: "normal", kind, seed: 2 });
-  const out = new Float32Array(made.inputs[0].data.length).fill(-1);
-  return { op, inputs: made.inputs, options: { ...made.options, out }, out };
-}
-
-/** @param {Made} made @returns {any} */
-const call = ({ op, inputs, options }) => ops[op](...inputs, options);
-
-/** @param {string} op @returns {string[]} the options that it knows, as its message lists them */
-function optionsOf(op) {
-  try {
-    ops[op](...(op.startsWith("add") ? [control, control] : [control]), { wrong: 1 });
-  } catch (error) {
-    const list = /expected only (.*), got/.exec(String(error))?.[1];
-    if (list) return list.split(", ");
-  }
-  throw new Error(`${op} does not list its options`);
-}
-
-/**
- * Fails unless a call is refused by an error of the package's, or gives the right result where that may be.
- *
- * @param {Made} made
- * @param {string} what
- * @param {Float32Array} [right]
- */
-function judge(made, what, right) {
-  const start = performance.now();
-  try {
-    call(made);
-  } catch (error) {
-    assert.ok(error instanceof TypeError || error instanceof RangeError, `${what}: ${error}`);
-    assert.ok(error.message.startsWith(`${made.op}: `), `${what}: ${error}`);
-    if (made.out.length > 0)
-      assert.ok(
-        made.out.every((value) => value === -1),
-        `${what} wrote`,
-      );
-    return;
-  } finally {
-    const time = performance.now() - start;
-    assert.ok(time < LONGEST_MS, `${what} took ${time} ms`);
-  }
-  assert.ok(right, `${what} was taken`);
-  assertSameBits(made.out, right, what);
-}
-
-/** @param {any} array typed, its buffer taken away */
-const detach = (array) => structuredClone(array.buffer, { transfer: [array.buffer] });
-
-/** @param {any[]} target @param {unknown} length @returns {any[]} */
-const withLength = (target, length) =>
-  new Proxy(target, {
-    get: (object, key) =>
-      key === "length" ? length : key in object ? Reflect.get(object, key) : 1,
-  });
-
-const LENGTHS = [NaN, -1, 1.5, -0, 2 ** 32, 2 ** 53, 1e300, Infinity, "2", null, undefined, {}];
-
-/** @returns {any} */
-function revoked() {
-  const { proxy, revoke } = Proxy.revocable({}, {});
-  revoke();
-  return proxy;
-}
-
-/** @param {Made} made @returns {[string, (value: any) => void][]} every tensor that is read: its name, and what puts another in its place */
-function tensors({ inputs, options }) {
-  /** @type {[string, (value: any) => void][]} */
-  const places = inputs.map((_, i) => [
-    i === 0 ? "x" : "residual",
-    (value) => {
-      inputs[i] = value;
-    },
-  ]);
-  for (const [name, value] of Object.entries(options)) {
-    if (name === "out" || !ArrayBuffer.isView(value)) continue;
-    places.push([
-      name,
-      (other) => {
-        options[name] = other;
-      },
-    ]);
-  }
-  return places;
-}
-
-for (const name of Object.keys(OPERATIONS)) {
-  const { op } = OPERATIONS[name];
+for (const name of CALLS) {
   const honest = make(name);
   call(honest);
   const right = honest.out;
+  /** What is read and what is written of a call. @type {Record<string, (made: import("./hostile.js").Made) => any>} */
+  const parts = Object.fromEntries(
+    honest.inputs.map((_, i) => [`input ${i}`, ({ inputs }) => inputs[i].data]),
+  );
+  if (honest.options.out) parts.out = ({ out }) => out;
 
   describe(name, () => {
     test("passes on what a getter throws, and has written nothing", () => {
@@ -134,7 +53,7 @@ for (const name of Object.keys(OPERATIONS)) {
           throw thrown;
         },
       };
-      for (const option of optionsOf(op)) {
+      for (const option of optionsOf(name)) {
         const made = make(name);
         Object.defineProperty(made.options, option, throwing);
         assert.throws(
@@ -197,6 +116,11 @@ for (const name of Object.keys(OPERATIONS)) {
           const isRead = option !== "out" && ArrayBuffer.isView(value);
           if (isRead) made.options[option] = liar(/** @type {any} */ (value).slice());
         }
+        if (made.options.out === undefined) {
+          call(made);
+          assertSameBits(made.out, right, "gradients");
+          continue;
+        }
         const out = liar(new Float32Array(right.length));
         made.options.out = out;
         assert.equal(call(made)?.output ?? out, out);
@@ -221,7 +145,7 @@ for (const name of Object.keys(OPERATIONS)) {
           made.inputs[0] = { ...made.inputs[0], dims: lying };
           judge(made, `dims [${lying.map(String)}]`);
           const flat = make(name);
-          flat.inputs[0] = flat.inputs[0].data;
+          flat.inputs[flat.xAt] = flat.inputs[flat.xAt].data;
           flat.options.shape = lying;
           judge(flat, `shape [${lying.map(String)}]`);
         }
@@ -286,9 +210,9 @@ for (const name of Object.keys(OPERATIONS)) {
         detach(gone);
         judge(made, `${place} detached`);
       }
-      for (const late of ["x", "out"]) {
+      for (const [late, find] of Object.entries(parts)) {
         const made = make(name);
-        const array = late === "x" ? made.inputs[0].data : made.out;
+        const array = find(made);
         const { preset, ...options } = made.options;
         made.options = Object.defineProperty(options, "preset", {
           enumerable: true,
@@ -299,18 +223,18 @@ for (const name of Object.keys(OPERATIONS)) {
     });
 
     test("finds memory that has shrunk, also while it reads", () => {
-      const { length } = right;
       for (const fixed of [true, false]) {
         for (const when of ["before", "meanwhile"]) {
-          for (const what of ["x", "out"]) {
+          for (const [i, what] of Object.keys(parts).entries()) {
             const made = make(name);
+            const { length } = parts[what](made);
             const buffer = /** @type {any} */ (
               new /** @type {any} */ (ArrayBuffer)(4 * length, { maxByteLength: 8 * length })
             );
             const view = fixed ? new Float32Array(buffer, 0, length) : new Float32Array(buffer);
-            if (what === "x") {
-              view.set(made.inputs[0].data);
-              made.inputs[0].data = view;
+            if (what !== "out") {
+              view.set(made.inputs[i].data);
+              made.inputs[i].data = view;
             } else {
               made.options.out = view;
             }
@@ -352,7 +276,8 @@ for (const name of Object.keys(OPERATIONS)) {
       call(made);
       assertSameBits(made.out, right, "frozen");
       assert.deepEqual(made.inputs, copies.inputs);
-      const changed = made.options.training ? ["out", "runningMean", "runningVar"] : ["out"];
+      const isTrained = made.options.training && made.xAt === 0;
+      const changed = isTrained ? ["out", "runningMean", "runningVar"] : ["out"];
       for (const option of Object.keys(copies.options)) {
         if (changed.includes(option)) continue;
         assert.deepEqual(made.options[option], copies.options[option], option);
@@ -362,7 +287,7 @@ for (const name of Object.keys(OPERATIONS)) {
     test("is the same where prototypes are polluted", () => {
       const object = /** @type {any} */ (Object.prototype);
       const names = [
-        ...optionsOf(op).filter((option) => !(option in {})),
+        ...optionsOf(name).filter((option) => !(option in {})),
         ...["get", "set", "value", "enumerable", "configurable", "writable", "index", "size"],
         ...["bytes", "array", "kind", "address", "own", "tensor", "fields", "constructed"],
       ];
@@ -414,7 +339,7 @@ for (const name of Object.keys(OPERATIONS)) {
       ];
       // What any number may be, or any string is; they are right or refused elsewhere.
       const numbers = /^(weight|bias|scale|shift|gate|sumBias|alpha|beta|k|returnStats|training)$/;
-      for (const option of optionsOf(op)) {
+      for (const option of optionsOf(name)) {
         if (option === "out") continue;
         for (const value of wrong) {
           if (typeof value === "number" && numbers.test(option)) continue;
@@ -428,7 +353,7 @@ for (const name of Object.keys(OPERATIONS)) {
 }
 
 test("dispose() in any getter leaves a package that works", () => {
-  for (const name of Object.keys(OPERATIONS)) {
+  for (const name of CALLS) {
     const made = make(name);
     const honest = make(name);
     call(honest);

@@ -439,6 +439,17 @@ describe("typed arrays of any length give what resident tensors give", () => {
   });
 });
 
+test("of two names of a tensor-like object's field, the second counts where the first is undefined", () => {
+  const bits = { data: Uint16Array.of(0x4200, 0x4500), dims: undefined, shape: [2] };
+  const like = /** @type {any} */ ({ ...bits, type: undefined, dtype: "float16" });
+  const expected = layerNorm({ data: bits.data, dims: [2], type: "float16" });
+  assert.deepEqual(layerNorm(like), { data: expected.data, shape: [2], dtype: "float16" });
+  assert.throws(() => layerNorm(/** @type {any} */ ({ data: f32, dims: undefined })), {
+    name: "TypeError",
+    message: 'layerNorm: "x.dims" expected an array of integers, got undefined',
+  });
+});
+
 test("a size of -0 is one of 0", () => {
   const y = layerNorm({ data: new Float32Array(0), dims: [-0, 3], type: "float32" });
   assert.ok(Object.is(y.dims[0], 0));

@@ -2,16 +2,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { layerNorm, plan, rmsNorm, tensor, zeros } from "../../dist/index.js";
+import { collector, memorySize } from "./memory_size.js";
 
 const CALLS = 1_000_000;
-
-/** @returns {number} bytes of wasm memory: a live view's buffer is all of it */
-function memorySize() {
-  const probe = zeros([1]);
-  const size = probe.data.buffer.byteLength;
-  probe.dispose();
-  return size;
-}
 
 const n = 8;
 const float32 = Float32Array.from({ length: 2 * n }, (_, i) => i * i);
@@ -104,14 +97,7 @@ test("layerNorm streams 256 MiB in the memory it has", () => {
 test("layerNorm's resident results without out are freed once the event loop turns", {
   timeout: 60_000,
 }, async (t) => {
-  if (globalThis.gc === undefined) {
-    // The collector can be had without a flag on the command line.
-    const { setFlagsFromString } = await import("node:v8");
-    const { runInNewContext } = await import("node:vm");
-    setFlagsFromString("--expose-gc");
-    globalThis.gc = runInNewContext("gc");
-  }
-  const collect = /** @type {() => void} */ (globalThis.gc);
+  const collect = collector();
   const x = zeros([2 ** 18]);
   const turn = async () => {
     // 32 MiB a turn that nobody holds or disposes of.

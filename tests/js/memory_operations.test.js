@@ -1,7 +1,8 @@
 /** Guarantee 5 for every operation, layout and element type: calls with typed arrays leave wasm memory where it was. */
 import assert from "node:assert/strict";
 import test from "node:test";
-import { plan, tensor, zeros } from "../../dist/index.js";
+import { plan, tensor } from "../../dist/index.js";
+import { memorySize } from "./memory_size.js";
 import { DTYPES, hasAffine, layoutsOf, makeCase, OPERATIONS, ops } from "./operation_cases.js";
 
 /** Calls of each form: with all the others, millions. */
@@ -9,14 +10,6 @@ const CALLS = 4000;
 
 /** @type {any} */
 const anyPlan = plan;
-
-/** @returns {number} bytes of wasm memory: a live view's buffer is all of it */
-function memorySize() {
-  const probe = zeros([1]);
-  const size = probe.data.buffer.byteLength;
-  probe.dispose();
-  return size;
-}
 
 for (const [name, { op }] of Object.entries(OPERATIONS)) {
   test(`${name} leaves memory where it was after ${CALLS} calls of each layout and element type`, () => {

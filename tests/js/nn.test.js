@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
+import { inspect } from "node:util";
 import {
   batchNorm,
   dispose,
@@ -665,6 +666,32 @@ test("loadStateDict without strict tells what was missing and unknown; shapes st
   assert.deepEqual(norm.weight?.data, weight);
   const wrong = () => norm.loadStateDict({ weight: new Float32Array(3) }, { strict: false });
   assert.throws(wrong, /"weight" expected 4 elements for shape \[4\], got 3/);
+});
+
+test("loadStateDict takes an entry that is undefined for one that is missing", () => {
+  const norm = new LayerNorm(2);
+  const dict = /** @type {any} */ ({ weight: [3, 4], bias: undefined, gamma: undefined });
+  assert.throws(() => norm.loadStateDict(dict), {
+    name: "RangeError",
+    message: 'LayerNorm: "stateDict" expected weight [2], bias [2], got "bias" is missing',
+  });
+  const result = norm.loadStateDict(dict, { strict: false });
+  assert.deepEqual(result, { missingKeys: ["bias"], unexpectedKeys: [] });
+  assert.throws(() => norm.loadStateDict(/** @type {any} */ (new Map(Object.entries(dict)))), {
+    name: "TypeError",
+    message: 'LayerNorm: "stateDict" expected an object of tensors, got a Map',
+  });
+});
+
+test("layers and parameters say what they are when they are printed", () => {
+  const text = inspect(new RMSNorm(2), { breakLength: Infinity });
+  const data = "data: Float32Array(2) [ 1, 1 ]";
+  const weight = `Parameter { name: 'weight', shape: [ 2 ], dtype: 'float32', ${data} }`;
+  assert.equal(
+    text,
+    `RMSNorm { training: true, normalizedShape: [ 2 ], eps: null, weight: ${weight} }`,
+  );
+  assert.equal(`${new LayerNorm(2)}`, "[object LayerNorm]");
 });
 
 test("loadStateDict takes the entries below a prefix alone", () => {

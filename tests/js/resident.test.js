@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { before, describe, test } from "node:test";
+import { inspect } from "node:util";
 import { dispose, layerNorm, plan, rmsNorm, Tensor, tensor, zeros } from "../../dist/index.js";
 
 const values = [3, 5, 2, 8, 1, 7];
@@ -327,6 +328,14 @@ describe("plan", () => {
     big.dispose();
   });
 
+  test("refuses values to run on, which it would not look at", () => {
+    const step = plan("layerNorm", zeros([1, 4]));
+    const run = /** @type {(...args: unknown[]) => unknown} */ (step.run);
+    const message = 'plan: "run" expected no arguments: write to x.data, got 1';
+    assertTypeError(() => run.call(step, Float32Array.of(1, 2, 3, 4)), message);
+    step.dispose();
+  });
+
   test("of an empty batch does nothing", () => {
     const step = plan("rmsNorm", zeros([0, 4]), { returnStats: true });
     assert.deepEqual(step.run().output.shape, [0, 4]);
@@ -360,4 +369,20 @@ test("dispose() of the package loses tensors and plans, and the next call starts
   step.dispose();
   t.dispose();
   rows.dispose();
+});
+
+test("a tensor and a plan say what they are when they are printed", () => {
+  const x = tensor([1, 3]);
+  const shown = "Tensor { shape: [ 2 ], dtype: 'float32', data: Float32Array(2) [ 1, 3 ] }";
+  const text = (/** @type {unknown} */ value) => inspect(value, { breakLength: Infinity });
+  assert.equal(text(x), shown);
+  assert.equal(text([x]), `[ ${shown} ]`);
+  assert.equal(text([[[x]]]), `[ [ [ ${shown} ] ] ]`);
+  assert.equal(`${x}`, "[object Tensor]");
+  const step = plan("layerNorm", x, { eps: 0 });
+  step.run();
+  assert.equal(text(step), `Step { output: ${shown.replace("1, 3", "-1, 1")} }`);
+  step.dispose();
+  x.dispose();
+  assert.equal(text(x), "Tensor { shape: [ 2 ], dtype: 'float32', gone: 'a disposed tensor' }");
 });

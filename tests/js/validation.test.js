@@ -214,7 +214,7 @@ const RULES = {
     typeError(() => norm(4), 'layerNorm: "options" expected an object, got 4'),
     typeError(() => norm([4]), 'layerNorm: "options" expected an object, got an array'),
     typeError(() => norm(x), 'layerNorm: "options" expected an object, got Float32Array'),
-    typeError(() => norm(zeros([6])), 'layerNorm: "options" expected an object, got an object'),
+    typeError(() => norm(zeros([6])), 'layerNorm: "options" expected an object, got a Tensor'),
     typeError(
       () => norm({ gamma: x }),
       `layerNorm: "options" expected only ${LAYER_OPTIONS}, got "gamma"`,
@@ -776,23 +776,27 @@ const OTHER_RULES = {
       typeError(() => norm({ [name]: "1" }), `layerNorm: "${name}" expected ${PARAMETER}, got "1"`),
       rangeError(
         () => norm({ ...two, [name]: new Float32Array(2) }),
-        `layerNorm: "${name}" expected shape [3], got [2]`,
+        `layerNorm: "${name}" expected shape [3] or [2, 3], got [2]`,
       ),
       rangeError(
         () => norm({ ...two, [name]: new Float32Array(1) }),
-        `layerNorm: "${name}" expected shape [3], got [1]`,
+        `layerNorm: "${name}" expected shape [3] or [2, 3], got [1]`,
       ),
       rangeError(
         () => norm({ ...two, [name]: [[1], [2], [3]] }),
-        `layerNorm: "${name}" expected shape [3], got [3, 1]`,
+        `layerNorm: "${name}" expected shape [3] or [2, 3], got [3, 1]`,
       ),
       rangeError(
         () => norm({ ...two, axis: 0, [name]: { data: new Float32Array(12), dims: [2, 2, 3] } }),
         `layerNorm: "${name}" expected shape [2, 3], got [2, 2, 3]`,
       ),
       rangeError(
+        () => ops.layerNorm(x, { shape: [1, 2, 3], [name]: new Float32Array(4) }),
+        `layerNorm: "${name}" expected shape [3] or [1, 3] or [1, 2, 3], got [4]`,
+      ),
+      rangeError(
         () => ops.instanceNorm(x, { shape: [1, 2, 3], [name]: new Float32Array(3) }),
-        `instanceNorm: "${name}" expected shape [2], got [3]`,
+        `instanceNorm: "${name}" expected shape [2] or [1, 2], got [3]`,
       ),
     ]),
     typeError(() => norm({ activation: 1 }), 'layerNorm: "activation" expected a string, got 1'),
@@ -833,7 +837,7 @@ const OTHER_RULES = {
     ),
     rangeError(
       () => ops.addLayerNorm(x, x, { ...two, gate: new Float32Array(2) }),
-      'addLayerNorm: "gate" expected shape [3], got [2]',
+      'addLayerNorm: "gate" expected shape [3] or [2, 3], got [2]',
     ),
     rangeError(
       () => ops.addLayerNorm(x, x, { ...two, sumBias: new Float32Array(6) }),
@@ -1127,6 +1131,18 @@ describe("what is written is apart from what is read", () => {
 });
 
 describe("options", () => {
+  test("are an object of their names: what PyTorch takes in order, and a Map, are refused", () => {
+    for (const [given, got] of /** @type {[unknown, string][]} */ ([
+      [new Map([["eps", 1]]), "a Map"],
+      [tensor([1, 1, 1, 1, 1, 1]), "a Tensor"],
+      [new Float32Array(6), "Float32Array"],
+      [6, "6"],
+    ])) {
+      const message = `layerNorm: "options" expected an object, got ${got}`;
+      assert.throws(() => norm(given), { name: "TypeError", message });
+    }
+  });
+
   test("undefined means absent, null for preset, weight and bias too", () => {
     const absent = Object.fromEntries(LAYER_OPTIONS.split(", ").map((name) => [name, undefined]));
     const expected = layerNorm(x);

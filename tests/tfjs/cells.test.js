@@ -230,8 +230,20 @@ test("arguments that are wrong get an error in the package's grammar", () => {
       /one of "ba2016", "perGate", "fusedGates", got "ba"$/,
     ],
     [
-      () => new LayerNormLSTMCell({ units: 1, dropout: 0.5 }),
+      () => new LayerNormLSTMCell(/** @type {any} */ ({ units: 1, dropout: 0.5 })),
       /"dropout" expected 0, since there is none, got 0.5$/,
+    ],
+    [
+      () => new LayerNormLSTMCell(/** @type {any} */ ({ units: 1, eps: 1 })),
+      /^LayerNormLSTMCell: "args" expected only units, definition, epsilon, .*, got "eps"$/,
+    ],
+    [
+      () => new LayerNormGRUCell(/** @type {any} */ ({ units: 1, unitForgetBias: true })),
+      /^LayerNormGRUCell: "args" expected only .*, got "unitForgetBias"$/,
+    ],
+    [
+      () => new LayerNormGRUCell(/** @type {any} */ (undefined)),
+      /^LayerNormGRUCell: "args" expected an object, got undefined$/,
     ],
     [() => new LayerNormLSTMCell({ units: 2 }).call([x], {}), /"inputs" expected 3 tensors/],
   ];

@@ -280,7 +280,7 @@ test("arguments that are wrong get an error in the package's grammar", () => {
     ],
     [
       () => new GroupNormalization({ groups: 1 }).build([2, null]),
-      /"axis" expected one of known size in \[2, \], got -1$/,
+      /"axis" expected one of known size in \[2, null\], got -1$/,
     ],
     [
       () => new RMSNormalization({ axis: 2 }).build([2, 4]),
@@ -296,6 +296,44 @@ test("arguments that are wrong get an error in the package's grammar", () => {
     ],
   ];
   for (const [call, message] of wrong) assert.throws(call, { message });
+});
+
+test("Arguments that a layer does not know are refused, with those that it knows", () => {
+  /** @type {Record<string, [new (args: any) => unknown, unknown, RegExp]>} */
+  const wrong = {
+    eps: [
+      LayerNormalization,
+      { eps: 1 },
+      /only axis, rmsScaling, center, .*, epsilon, name, .*"eps"$/,
+    ],
+    numGroups: [GroupNormalization, { numGroups: 2 }, /only groups, axis, .*"numGroups"$/],
+    activation: [
+      RMSNormalization,
+      { activation: "relu" },
+      /only axis, epsilon, name, .*"activation"/,
+    ],
+    affine: [InstanceNormalization, { affine: true }, /got "affine"$/],
+    groups: [InstanceNormalization, { groups: 2 }, /"groups" expected none, or -1, got 2$/],
+    null: [LayerNormalization, null, /"args" expected an object, got null$/],
+    number: [GroupNormalization, 5, /"args" expected an object, got 5$/],
+    nothing: [InstanceNormalization, null, /"args" expected an object, got null$/],
+  };
+  for (const [layer, args, message] of Object.values(wrong)) {
+    assert.throws(
+      () => new layer(args),
+      (/** @type {Error} */ error) => {
+        assert.ok(
+          error.message.startsWith(`${/** @type {any} */ (layer).className}: `),
+          error.message,
+        );
+        assert.match(error.message, message);
+        return true;
+      },
+    );
+  }
+  assert.equal(`${new GroupNormalization()}`, "[object GroupNormalization]");
+  // As Keras writes what is not used.
+  new LayerNormalization(/** @type {any} */ ({ activityRegularizer: null, eps: undefined }));
 });
 
 /**

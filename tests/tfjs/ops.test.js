@@ -270,6 +270,15 @@ for (const backend of BACKENDS) {
           /got one of int32$/,
         ],
         [
+          () => {
+            const gone = tf.tensor([1, 2]);
+            gone.dispose();
+            tfjs.layerNorm(gone);
+          },
+          "TypeError",
+          /^layerNorm: "x" expected a live tensor, got a disposed tensor$/,
+        ],
+        [
           () => tfjs.layerNorm(x, { weight }),
           "RangeError",
           /^layerNorm: "weight" expected shape \[4\], got \[3\]$/,

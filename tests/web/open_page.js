@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { buildWeb } from "../../tools/build_web.js";
 import { serve } from "../../tools/serve.js";
 
@@ -64,6 +65,89 @@ export async function open(
     await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   });
   return { tab, messages, requests };
+}
+
+/**
+ * Scrolls to a section that is loaded when it is reached, until it is there.
+ *
+ * @param {Tab} tab
+ * @param {string} id
+ */
+export async function reach(tab, id) {
+  await tab.waitForFunction(
+    (name) => {
+      const section = document.getElementById(name);
+      // What comes in above it moves it away.
+      section?.scrollIntoView({ behavior: "instant" });
+      return section?.hasAttribute("data-there");
+    },
+    { timeout: 20_000, polling: 100 },
+    id,
+  );
+  await settled(tab);
+}
+
+/** What has just come on the screen is laid out in the next frame, its charts in the one after. @param {Tab} tab */
+function settled(tab) {
+  return tab.evaluate(
+    () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+  );
+}
+
+/**
+ * Presses what may stand off the screen, where the page lays nothing out and a browser finds no place to click.
+ *
+ * @param {Tab} tab
+ * @param {string} selector
+ */
+export function press(tab, selector) {
+  return tab.$eval(selector, (found) => {
+    const control = /** @type {HTMLElement} */ (found);
+    control.focus();
+    control.click();
+  });
+}
+
+/**
+ * Waits for something that may take longer than one question to a browser is given.
+ *
+ * @param {() => Promise<boolean>} isSo
+ * @param {{ what: string, ms?: number }} options
+ */
+export async function until(isSo, { what, ms = 80_000 }) {
+  const end = performance.now() + ms;
+  while (!(await isSo())) {
+    assert.ok(performance.now() < end, `in ${ms} ms, not: ${what}`);
+    await sleep(100);
+  }
+}
+
+/**
+ * Waits for the status in a part of the page to match.
+ *
+ * @param {Tab} tab
+ * @param {string} root
+ * @param {RegExp} pattern
+ */
+export function says(tab, root, pattern) {
+  const status = () => textOf(tab, `${root} [role=status]`);
+  return until(async () => pattern.test(await status()), { what: `${root} says ${pattern}` });
+}
+
+/**
+ * What was asked of other places. Firefox has a font of its own for the marks of lists, in a data: address.
+ *
+ * @param {readonly string[]} requests
+ * @param {string} url the page's
+ */
+export function elsewhere(requests, url) {
+  return requests.filter((address) => /^\w+:\/\//.test(address) && !address.startsWith(url));
+}
+
+/** Reaches every section. @param {Tab} tab */
+export async function reachAll(tab) {
+  const ids = await tab.$$eval("section[data-later]", (found) => found.map(({ id }) => id));
+  for (const id of ids) await reach(tab, id);
 }
 
 /**

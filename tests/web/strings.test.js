@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { test } from "node:test";
 import {
   cellsOf,
@@ -17,10 +18,26 @@ import {
 import { exploringFromHash, exploringToHash, START } from "../../web/exploring.js";
 import { fieldText, parseEps, parseList, show, showVector, toText } from "../../web/numbers.js";
 import { epsAtStep, fromHash, SLIDER_STEPS, stepOfEps, toHash } from "../../web/settings.js";
-import en from "../../web/strings/en.js";
-import ru from "../../web/strings/ru.js";
 
 const WEB = new URL("../../web/", import.meta.url);
+const FILES = readdirSync(WEB, { recursive: true, encoding: "utf8" }).sort();
+
+/** @typedef {Record<string, string>} Strings */
+
+/** The strings of the page and of each section in a language, by folder. @param {"en" | "ru"} language */
+async function readStrings(language) {
+  const paths = FILES.filter((path) => basename(path) === `${language}.js`);
+  const modules = await Promise.all(paths.map((path) => import(new URL(path, WEB).href)));
+  return /** @type {[folder: string, strings: Strings][]} */ (
+    paths.map((path, i) => [path.replace(/\/?\w+\.js$/, ""), modules[i].default])
+  );
+}
+
+const [english, russian] = await Promise.all([readStrings("en"), readStrings("ru")]);
+/** @type {Strings} */
+const en = Object.assign({}, ...english.map(([, strings]) => strings));
+/** @type {Strings} */
+const ru = Object.assign({}, ...russian.map(([, strings]) => strings));
 
 test("both languages have every string, with the same values to fill in", () => {
   assert.deepEqual(Object.keys(ru), Object.keys(en));
@@ -32,9 +49,19 @@ test("both languages have every string, with the same values to fill in", () => 
   }
 });
 
+test("the page and its sections have keys of their own, the same in both languages", () => {
+  const keys = (/** @type {typeof english} */ parts) =>
+    parts.map(([folder, strings]) => [folder, Object.keys(strings)]);
+  assert.deepEqual(keys(russian), keys(english));
+  const all = english.flatMap(([, strings]) => Object.keys(strings));
+  assert.deepEqual(
+    all.filter((key, i) => all.indexOf(key) !== i),
+    [],
+  );
+});
+
 test("every string is used, and every one used is there", () => {
-  const sources = readdirSync(WEB)
-    .filter((name) => /\.(js|html)$/.test(name))
+  const sources = FILES.filter((path) => /\.(js|html)$/.test(path) && !/\b(en|ru)\.js$/.test(path))
     .map((name) => readFileSync(new URL(name, WEB), "utf8"))
     .join("\n");
   const errata = [...sources.matchAll(/data-erratum="(\w+)"/g)].map((match) => match[1]);

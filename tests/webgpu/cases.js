@@ -37,15 +37,7 @@ export async function resultsOnGpu(norm, made, { inPlace = false, parametersOnGp
   /** @type {Record<string, any>} */
   const given = { ...options };
   const owned = [...tensors];
-  if (parametersOnGpu) {
-    for (const [name, value] of Object.entries(given)) {
-      if (!ArrayBuffer.isView(value)) continue;
-      // Their dimensions are what a flat array is matched by.
-      const like = /** @type {Float32Array} */ (value);
-      given[name] = norm.tensor(like, shapeOf(made, like.length));
-      owned.push(given[name]);
-    }
-  }
+  if (parametersOnGpu) owned.push(...moveToGpu(norm, given, made.setting));
   if (inPlace) given.out = tensors[0];
   const affine = hasAffine(op);
   if (affine) given.returnStats = true;
@@ -62,9 +54,69 @@ export async function resultsOnGpu(norm, made, { inPlace = false, parametersOnGp
   return values;
 }
 
-/** @param {Case} made @param {number} length @returns {number[]} dimensions for a flat parameter of some length */
-function shapeOf({ setting: { dims, axes, last } }, length) {
+/**
+ * Puts parameters on the GPU, in place of those in memory.
+ * @param {any} norm
+ * @param {Record<string, any>} options
+ * @param {Case["setting"]} setting
+ */
+function moveToGpu(norm, options, setting) {
+  const made = [];
+  for (const [name, value] of Object.entries(options)) {
+    if (!ArrayBuffer.isView(value)) continue;
+    // Their dimensions are what a flat array is matched by.
+    const like = /** @type {Float32Array} */ (value);
+    options[name] = norm.tensor(like, shapeOf(setting, like.length));
+    made.push(options[name]);
+  }
+  return made;
+}
+
+/** @param {Case["setting"]} setting @param {number} length @returns {number[]} dimensions for a flat parameter of some length */
+function shapeOf({ dims, axes, last }, length) {
   const own = axes === undefined ? [dims[last ? dims.length - 1 : 1]] : axes.map((d) => dims[d]);
   const count = own.reduce((a, b) => a * b, 1);
   return length === count ? own : [length / count, ...own];
+}
+
+/**
+ * The gradients of a case as numbers.
+ * @param {any} norm a WebGpuNorm
+ * @param {import("../js/backward_cases.js").Case} made
+ * @param {{ parametersOnGpu?: boolean }} [how]
+ */
+export async function gradientsOnGpu(norm, made, { parametersOnGpu = false } = {}) {
+  const { op, inputs, options, problem } = made;
+  const tensors = inputs.map(({ data, dims, type }) => norm.tensor(data, dims, type));
+  const given = { ...options };
+  const owned = [...tensors];
+  if (parametersOnGpu) owned.push(...moveToGpu(norm, given, problem.setting));
+  const result = norm[op](...tensors, given);
+  /** @type {Record<string, any>} */
+  const values = {};
+  for (const [name, tensor] of Object.entries(result)) {
+    if (tensor === null) continue;
+    values[name] = await read(norm, tensor);
+    owned.push(tensor);
+  }
+  for (const tensor of new Set(owned)) tensor.dispose();
+  return values;
+}
+
+/** A device with limits that make tests of splitting small. @param {any} norm @param {Record<string, number>} limits */
+export function limited(norm, limits) {
+  const { device } = norm;
+  const fake = new Proxy(device, {
+    get(target, name) {
+      if (name === "limits")
+        return new Proxy(target.limits, {
+          get: (all, key) => limits[/** @type {string} */ (key)] ?? all[key],
+        });
+      if (name === "features")
+        return { has: (/** @type {string} */ feature) => feature !== "subgroups" };
+      const value = target[name];
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  return /** @type {any} */ (new norm.constructor(fake));
 }

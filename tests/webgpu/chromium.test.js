@@ -14,7 +14,7 @@ const flags = [
 ];
 
 const server = await serve();
-const browser = skip ? undefined : await launch(chromium, { flags });
+const browser = skip ? undefined : await launch(chromium, { flags, patience: 240_000 });
 after(async () => {
   await browser?.close();
   server.close();
@@ -40,4 +40,15 @@ test("layerNorm stands between two sessions of onnxruntime-web without a way bac
 }, async () => {
   const worst = await inPage("composition");
   assert.ok(worst < 5e-6, `${worst}`);
+});
+
+const missingTensorFlow =
+  installedVersion("@tensorflow/tfjs-backend-webgpu") === undefined &&
+  "npm run bench installs TensorFlow.js's webgpu backend";
+test("layernorm/tfjs computes on TensorFlow.js's webgpu backend, in its buffers and commands, without a way back", {
+  skip: skip || missingTensorFlow,
+}, async () => {
+  for (const [what, worst] of Object.entries(await inPage("tensorflow"))) {
+    assert.ok(worst < 5e-6, `${what}: ${worst}`);
+  }
 });

@@ -1,7 +1,7 @@
 /** What can go wrong on a GPU is told, and the next call works or says why not. */
 import assert from "node:assert/strict";
 import test from "node:test";
-import { WebGpuNorm } from "../../dist/webgpu.js";
+import { GpuTensor, WebGpuNorm } from "../../dist/webgpu.js";
 import { gpu, skip } from "./adapter.js";
 
 const own = async () => WebGpuNorm.create({ adapter: await gpu.requestAdapter() });
@@ -28,6 +28,19 @@ test("create rejects without WebGPU and without an adapter", async () => {
     () => new WebGpuNorm(/** @type {any} */ ({})),
     /^TypeError: WebGpuNorm: "device" expected a GPUDevice, got an object/,
   );
+  for (const [options, message] of /** @type {[unknown, string][]} */ ([
+    [null, "an object, got null"],
+    [{ device: {} }, 'only gpu, adapter, powerPreference, got "device"'],
+  ])) {
+    await assert.rejects(WebGpuNorm.create(/** @type {any} */ (options)), {
+      name: "TypeError",
+      message: `WebGpuNorm.create: "options" expected ${message}`,
+    });
+  }
+  assert.throws(() => new /** @type {any} */ (GpuTensor)(), {
+    name: "TypeError",
+    message: "GpuTensor: expected a call of gpu.tensor(), got new GpuTensor",
+  });
 });
 
 test("arguments are checked as elsewhere, before anything is written", { skip }, async () => {

@@ -6,7 +6,7 @@ import { WebGpuNorm } from "../../dist/webgpu.js";
 import { Random } from "../js/data.js";
 import { load, store } from "../js/half.js";
 import { adapter, gpu, skip } from "./adapter.js";
-import { read } from "./cases.js";
+import { limited, read } from "./cases.js";
 
 const STORAGE = 0x80 | 0x4 | 0x8;
 
@@ -151,29 +151,11 @@ test("70,000 runs are more than one dimension of workgroups holds", { skip }, as
   void device;
 });
 
-/** A device with limits that make tests of splitting small. @param {Record<string, number>} limits */
-function limited(limits) {
-  const { device } = norm;
-  const fake = new Proxy(device, {
-    get(target, name) {
-      if (name === "limits")
-        return new Proxy(target.limits, {
-          get: (all, key) => limits[/** @type {string} */ (key)] ?? all[key],
-        });
-      if (name === "features")
-        return { has: (/** @type {string} */ feature) => feature !== "subgroups" };
-      const value = target[name];
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
-  return /** @type {any} */ (new WebGpuNorm(fake));
-}
-
 for (const dtype of /** @type {const} */ (["float32", "float16", "bfloat16"])) {
   test(`tensors larger than a binding are split, rows of any length too (${dtype})`, {
     skip,
   }, async () => {
-    const small = limited({
+    const small = limited(norm, {
       maxStorageBufferBindingSize: 4096,
       maxComputeWorkgroupsPerDimension: 5,
     });
@@ -219,13 +201,13 @@ for (const dtype of /** @type {const} */ (["float32", "float16", "bfloat16"])) {
 }
 
 test("what cannot be split names the limit, its value and the need", { skip }, () => {
-  const small = limited({ maxStorageBufferBindingSize: 4096 });
+  const small = limited(norm, { maxStorageBufferBindingSize: 4096 });
   const x = norm.tensor(normal(4000, 1), [1, 4, 1000]);
   assert.throws(
     () => small.localResponseNorm(x, { size: 3 }),
     /^RangeError: localResponseNorm: "x" expected at most 3840 bytes in one binding \(the device's maxStorageBufferBindingSize\), got 16000/,
   );
-  const few = limited({ maxStorageBuffersPerShaderStage: 4 });
+  const few = limited(norm, { maxStorageBuffersPerShaderStage: 4 });
   const vector = norm.tensor(normal(1000, 1), [1000]);
   assert.throws(
     () => few.layerNorm(x, { weight: vector, bias: vector, scale: vector, shift: vector }),

@@ -79,3 +79,97 @@ export async function composition() {
   const b = wasm.layerNorm(a, { shape, activation: "silu" });
   return difference(await result.y.getData(), wasm.rmsNorm(b, { shape, weight, eps: 1e-5 }));
 }
+
+/**
+ * layernorm/tfjs on TensorFlow.js's webgpu backend: forward and gradients against wasm, among operations of TensorFlow.js, and
+ * the tensors and bytes that are left over.
+ * @returns {Promise<Record<string, number>>} differences, relative to the largest value
+ */
+export async function tensorflow() {
+  const names = {
+    core: "@tensorflow/tfjs-core",
+    backend: "@tensorflow/tfjs-backend-webgpu",
+    own: "/dist/tfjs.js",
+  };
+  const tf = await import(names.core);
+  await import(names.backend);
+  const tfjs = await import(names.own);
+  const { wasm } = await load();
+  await tf.setBackend("webgpu");
+  await tf.ready();
+  const backend = tf.backend();
+  const reads = { read: backend.read, readSync: backend.readSync };
+  /** @type {Record<string, number>} */
+  const worst = {};
+  /** @type {[string, number[], number[], any][]} */
+  const cases = [
+    ["layerNorm", [2, 3, 4], [4, 2], { axes: [-1, 0] }],
+    ["rmsNorm", [5, 33], [33], { eps: 1e-6, weightOffset: 1 }],
+    ["groupNorm", [2, 3, 2, 6], [6], { numGroups: 2, layout: "channels_last" }],
+    ["instanceNorm", [2, 3, 10], [3], {}],
+  ];
+  const count = (/** @type {number[]} */ shape) => shape.reduce((a, b) => a * b, 1);
+  for (const [op, shape, own, options] of cases) {
+    const data = values(count(shape));
+    const dy = data.map((v) => v * v - 0.5);
+    const weight = values(count(own)).map((v) => v + 1);
+    const bias = values(count(own));
+    const wide = (/** @type {Float32Array} */ v) => ({ data: v, shape: own });
+    const given = { shape, ...options, weight: wide(weight), bias: wide(bias) };
+    // Twice x minus x: what comes before and after is TensorFlow.js's, in the same commands.
+    const f = (/** @type {any} */ x, /** @type {any} */ w, /** @type {any} */ b) =>
+      tf.mul(tfjs[op](tf.sub(tf.mul(x, 2), x), { ...options, weight: w, bias: b }), 3);
+    const inputs = [tf.tensor(data, shape), tf.tensor(weight, own), tf.tensor(bias, own)];
+    const before = tf.memory().numTensors;
+    backend.read = backend.readSync = () => {
+      throw new Error("it was read back");
+    };
+    const y = tf.tidy(() => f(inputs[0], inputs[1], inputs[2]));
+    const gradients = tf.grads(f)(inputs, tf.tensor(dy, shape));
+    const numbers = tfjs[op](inputs[0], { ...options, weight: 2, bias: 1 });
+    const numbersGradient = tf.grad((/** @type {any} */ x) =>
+      tfjs[op](x, { ...options, weight: 2, bias: 1 }),
+    )(inputs[0]);
+    Object.assign(backend, reads);
+    const third = dy.map((v) => v * 3);
+    const expected = wasm[`${op}Backward`](third, data, given);
+    const plain = { shape, ...options, weight: 2, bias: 1 };
+    /** @type {[string, any, any][]} */
+    const pairs = [
+      ["y", y, wasm[op](data, given).map((/** @type {number} */ v) => 3 * v)],
+      ["gradInput", gradients[0], expected.gradInput],
+      ["gradWeight", gradients[1], expected.gradWeight.data],
+      ["gradBias", gradients[2], expected.gradBias.data],
+      ["with numbers", numbers, wasm[op](data, plain)],
+    ];
+    for (const [what, got, right] of pairs) {
+      const largest = right.reduce(
+        (/** @type {number} */ a, /** @type {number} */ b) => Math.max(a, Math.abs(b)),
+        1e-6,
+      );
+      worst[`${op} [${shape}] ${what}`] = difference(await got.data(), right) / largest;
+    }
+    worst[`${op} [${shape}] gradient with numbers`] = (await numbersGradient.data()).every(
+      Number.isFinite,
+    )
+      ? 0
+      : 1;
+    tf.dispose([y, gradients, numbers, numbersGradient]);
+    worst[`${op} [${shape}] tensors left`] = tf.memory().numTensors - before - 1;
+    tf.dispose(inputs);
+  }
+  return worst;
+}
+
+/** The sweep in a page. @param {number} time in milliseconds */
+export async function sweepFor(time) {
+  const adapter = await /** @type {any} */ (navigator).gpu?.requestAdapter();
+  if (!adapter) return { reason: "the browser finds no adapter" };
+  const [{ WebGpuNorm }, { sweep }] = await Promise.all([load(), import("./sweep.js")]);
+  const norm = await WebGpuNorm.create({ adapter });
+  const { vendor, architecture, device, description } = adapter.info;
+  const found = await sweep(norm, time);
+  norm.dispose();
+  const names = [navigator.userAgent.split(" ").at(-1), vendor, architecture, device, description];
+  return { ...found, name: names.filter(Boolean).join(" ") };
+}

@@ -12,10 +12,18 @@ export default {
   themeLight: "Light",
   themeDark: "Dark",
 
+  contents: "Contents",
+  sectionFailed: "This part of the page could not be loaded.",
+  sectionAgain: "Reload the page",
+  chartNumbers: "The numbers",
+  copy: "Copy",
+  copied: "Copied",
+  notCopied: "The browser did not allow it",
+
   heading: "Layer normalization, step by step",
-  lede: "Inside a neural network, vectors of numbers pass from layer to layer, and their size drifts as they go. Layer normalization takes each vector by itself, moves its mean to 0 and its spread to 1, and then applies a scale and a shift that the network learns.",
+  lede: "Inside a neural network, vectors of numbers pass from layer to layer, and their size drifts as they go: some grow large and drown the others, and learning becomes slow or fails. Layer normalization takes each vector by itself, moves its mean to 0 and its spread to 1, and then applies a scale and a shift that the network learns.",
   invitation:
-    "Below is the whole calculation for three vectors; each number in a vector is one feature. Change any of them and follow it through.",
+    "Below is the whole calculation for three vectors. Think of each as what four neurons give for one input: each number is one feature. Change any of them and follow it through. Then come networks that use it. The page takes the sections of two documents in order, and says so where these are wrong.",
   pending:
     "The numbers appear here as soon as the page’s script has run. It needs JavaScript, a browser with WebAssembly SIMD, and a web server: it does not run from a file opened directly.",
   noScript: "This page computes with WebAssembly, which needs JavaScript: it is switched off here.",
@@ -58,7 +66,8 @@ export default {
   picture: "Before and after",
   pictureText:
     "Each line follows one number. Normalizing moves the numbers and changes their distances all by one factor, so the pattern stays: what the three vectors have in common afterwards is their centre and their spread.",
-  pictureKey: "The thick bar reaches one standard deviation to either side of the mean.",
+  pictureKey:
+    "The thick bar reaches one standard deviation, the usual distance from the mean, to either side of the mean.",
   pictureHint: "Point at a number to find it in every step.",
   rowBefore: "before",
   rowNormalized: "normalized",
@@ -69,16 +78,16 @@ export default {
   step: "Step",
   meanTitle: "Mean",
   meanText:
-    "Add up the <i>H</i> numbers of one vector and divide by <i>H</i>. Nothing comes from the other vectors: that is the difference from batch normalization, and why the size of a batch does not matter.",
+    "Add up the <i>H</i> numbers of one vector, which is what Σ stands for, and divide by <i>H</i>: that is μ, “mu”. Nothing comes from the other vectors: that is the difference from batch normalization, and why the size of a batch does not matter.",
   varianceTitle: "Variance",
   varianceText:
-    "The average squared distance from the mean. It is the biased variance: divided by <i>H</i>, not by <i>H</i> − 1.",
+    "The average squared distance from the mean: σ², “sigma squared”. Squares count distances to either side alike; the root σ is the standard deviation. It is the biased variance: divided by <i>H</i>, not by <i>H</i> − 1 as one does to estimate from a sample.",
   normalizeTitle: "Normalize",
   normalizeText:
-    "Subtract the mean and divide by the square root of the variance plus ε. What comes out has mean 0 and, but for ε, variance 1. The small constant ε keeps the division safe where all numbers are nearly equal.",
+    "Subtract the mean and divide by the square root of the variance plus ε. What comes out, “x hat”, has mean 0 and, but for ε, variance 1. The small constant ε, here 0.00001 unless you change it, keeps the division safe where all numbers are nearly equal.",
   scaleTitle: "Scale and shift",
   scaleText:
-    "A network may need another scale than 1 and another centre than 0. So it learns a weight γ and a bias β, one of each for every feature. To show the steps, the documents take one number for all features.",
+    "A network may need another scale than 1 and another centre than 0. So it learns a weight γ and a bias β, one of each for every feature; they begin at 1 and 0 and change in training like all its other parameters. To show the steps, the documents take one number for all features. The result <b>y</b> goes on to the next layer.",
   zeroVariance:
     "All numbers are equal and ε is 0, so this is 0/0. The package gives 0, and the result is the bias.",
   and: "and",
@@ -90,7 +99,7 @@ export default {
 
   rmsTitle: "RMSNorm beside LayerNorm",
   rmsText:
-    "RMSNorm leaves out the mean: it divides by the root mean square <i>r</i> and does not centre. It has less to compute, and a vector that lies far from zero stays on its side.",
+    "RMSNorm, which LLaMA and Mistral use, leaves out the mean: it divides by the root mean square <i>r</i> and does not centre. It has less to compute, and a vector that lies far from zero stays on its side.",
   rmsPictureText: "The same vectors, normalized both ways and before scale and shift:",
   plotRmsLabel: "Vector {k} normalized. LayerNorm: {layer}. RMSNorm: {rms}.",
   compareCaption: "Both norms of the three vectors",
@@ -110,6 +119,11 @@ export default {
   blockOther: "Other numbers",
   blockHint:
     "Point at a value, tap it, or go there with the arrow keys: what is averaged together with it lights up. ε is the one set for the whole page; weight and bias are left out.",
+  blockLetters:
+    "In the formula, n is one of N items, c one of C channels, l one of L positions, and g one of G groups; the variance is averaged over the same values.",
+  blockAlone: "With this item alone",
+  blockAloneText:
+    "The last column is the same value with its item alone in the batch. Only BatchNorm’s changes: it is the only one whose result for one input depends on which other inputs happen to be computed with it.",
   blockItem: "Item {n}",
   blockAllItems: "all items",
   blockOneChannel: "channel {n}",
@@ -139,6 +153,44 @@ export default {
   noteRms:
     "The same set as LayerNorm’s, but no mean is subtracted: each value is divided by the root of the mean square.",
 
+  networkTitle: "In a network",
+  networkText:
+    "The English document puts LayerNorm into a small network: 64 inputs, a layer of 128 neurons, LayerNorm, ReLU, and a layer of 10 outputs. Here it is with random weights, on a batch of 10 random inputs, computed in your browser.",
+
+  recurrentTitle: "Recurrent networks",
+  recurrentText:
+    "A recurrent network reads a sequence one element after the other and passes its state on. BatchNorm would need statistics of its own for every position; LayerNorm takes each state by itself. The Russian document says that it makes language models converge 2–3 times sooner. Measured:",
+  transformersTitle: "Transformers",
+  transformersText:
+    "In a transformer each block adds its result to what came in. The norm may stand before the block’s branches (pre-LN, as in GPT-2 and later models) or after the sums (post-LN, as in the first transformer and BERT). The place decides how large gradients are when training begins.",
+  convolutionalTitle: "Convolutional networks, small batches",
+  convolutionalText:
+    "Where pictures are large, a batch may have only a few of them, and the documents say that BatchNorm then estimates its statistics badly. GroupNorm and LayerNorm do not look at other items at all. Measured:",
+
+  experimentStored: "Measured in the repository",
+  experimentFrom: "by {command}, {minutes} min in Node {node}",
+  experimentLive: "Now on your machine",
+  experimentSeed: "Seed",
+  experimentSeedProblem: "The seed is a whole number from 1 to 9999.",
+  experimentRun: "Run",
+  experimentAgain: "Run again",
+  experimentPause: "Pause",
+  experimentResume: "Go on",
+  experimentStop: "Stop",
+  experimentProgress: "How far the training is",
+  experimentLoading: "Loading TensorFlow.js, about 0.4 MB…",
+  experimentRunning: "Training, in the background: the page stays yours.",
+  experimentPaused: "Paused.",
+  experimentStopped: "Stopped.",
+  experimentDone: "Done in {seconds} s.",
+  experimentFailed: "It failed: {message}",
+  experimentLoss: "Loss",
+  experimentGradient: "Norm of the gradient",
+  experimentLossChart: "The loss of each network as it learns.",
+  experimentGradientChart:
+    "The norm of the gradient of all parameters together, as each network learns.",
+  experimentStep: "step of training",
+
   conditionalTitle: "Conditional LayerNorm",
   conditionalText:
     "Here scale and shift are not the same for every input: they come from a condition, such as the time step of a diffusion model or the class of the picture it is to draw. A network learns the map from condition to scale and shift. Here the condition is one number <i>c</i>, the map is fixed, and the vector is your <b>x</b><sub>1</sub>.",
@@ -162,32 +214,15 @@ export default {
     "Standard deviation after normalizing against eps from 1e-12 to 10. At eps {eps}: {spreads}.",
   epsPlotAxis: "standard deviation after, against ε",
 
-  waysTitle: "One tensor, three ways",
-  waysText:
-    "The same LayerNorm as a plain JavaScript loop, through this package’s WebAssembly, and on the graphics card through WebGPU. The loop sums in double precision; the other results are compared with its own before anything is timed.",
-  waysSize: "Size",
-  waysRun: "Run",
-  waysRunning: "Running: {way}…",
-  wayPlain: "Plain JavaScript",
-  wayTyped: "WebAssembly, ordinary arrays",
-  wayPlan: "WebAssembly, data already there",
-  wayGpu: "WebGPU, data already there",
-  wayGpuCopied: "WebGPU, sent there and read back",
-  waysColumnWay: "Way",
-  waysColumnRate: "GB/s",
-  waysColumnTime: "Time",
-  waysColumnDifference: "Largest difference",
-  waysMs: "{ms} ms",
-  waysCaption:
-    "{rows} × {features} float32: {size} MB read and as much written. Medians on this machine, differences relative to the larger of 1 and the result.",
-  waysDone: "All results agree. Fastest here is “{way}”: {factor} times the plain loop.",
-  waysDiffers: "The result of “{way}” differs more than it may. Please report it.",
-  waysAdapter: "WebGPU runs on: {name}.",
-  waysSoftware: "That is no graphics card but a program on the processor, so it is slow.",
-  waysNoWebGpu: "This browser has no WebGPU, so the graphics card takes no part.",
-  waysNoAdapter:
-    "This browser has WebGPU but found no graphics card that it may use, so none takes part.",
-  waysFailed: "It failed: {message}",
+  rmsCostTitle: "What RMSNorm saves",
+  adaptiveTitle: "Adaptive LayerNorm",
+  smallTitle: "ε and small variance",
+  exactTitle: "Exactness",
+  speedTitle: "Speed",
+  runStop: "Stop",
+  runStopped: "Stopped. What was done until then stands below.",
+  runFailed: "It failed: {message}",
+  runProgress: "How far it has got",
 
   errataTitle: "Where the documents are wrong",
   errataText:
@@ -213,16 +248,11 @@ export default {
   convergenceWhere: "Recurrent neural networks",
   convergenceSays: "LayerNorm converges 2–3 times sooner in language models.",
   convergenceRight:
-    "A claim to measure, not to repeat. This page trains nothing, so it has no figure.",
+    "A claim to measure, not to repeat: <a href='#recurrent'>measured above</a>, and you can run it here.",
   rmsCostWhere: "RMS Layer Normalization",
   rmsCostSays: "RMSNorm saves <span class='number'>10–15%</span> of the cost.",
-  rmsCostRight: "A claim to measure, not to repeat: measure it here, on your machine.",
-  measure: "Measure",
-  measuring: "Measuring…",
-  measured:
-    "{rows} × {features} float32, median of {runs}: LayerNorm {layer} ms, RMSNorm {rms} ms. RMSNorm takes {percent}% {direction} here.",
-  less: "less",
-  more: "more",
+  rmsCostRight:
+    "A claim to measure, not to repeat: <a href='#rms-cost'>measure it here</a>, on your machine.",
 
   codeTitle: "In code",
   codeText:
@@ -231,4 +261,5 @@ export default {
     "Everything runs in your browser, on the package <code>layernorm</code> {version}: C++ compiled to WebAssembly SIMD. No number leaves the page, and it works offline.",
   paper: "The paper: Ba, Kiros and Hinton, Layer Normalization, 2016",
   rmsPaper: "Zhang and Sennrich, Root Mean Square Layer Normalization, 2019",
+  licences: "Licences of what this page carries: uPlot, TensorFlow.js, digits of MNIST",
 };

@@ -18,7 +18,17 @@ import {
   tensor,
   zeros,
 } from "layernorm";
-import { BatchNorm, GroupNorm, LayerNorm, parseSafetensors, RMSNorm } from "layernorm/nn";
+import * as auto from "layernorm/auto";
+import {
+  BatchNorm,
+  ConditionalLayerNorm,
+  GroupNorm,
+  LayerNorm,
+  parseSafetensors,
+  RMSNorm,
+} from "layernorm/nn";
+import * as slim from "layernorm/slim";
+import type { GpuTensor, WebGpuNorm } from "layernorm/webgpu";
 
 const f32 = new Float32Array(8);
 const x = zeros([2, 4]);
@@ -176,3 +186,34 @@ new LayerNorm(4).weight!.data = f32;
 parseSafetensors("file");
 // @ts-expect-error state is a dict
 new LayerNorm(4).loadStateDict([f32]);
+// @ts-expect-error the condition is missing
+new ConditionalLayerNorm(4, 2).forward(f32);
+
+// @ts-expect-error plans read what their tensors hold
+plan("layerNorm", x).run(f32);
+// @ts-expect-error not an option
+slim.layerNorm(f32, { epsilon: 1e-6 });
+// @ts-expect-error neither a module nor bytes
+slim.initSync("layernorm.wasm");
+
+// @ts-expect-error a promise has no elements
+auto.layerNorm(f32).length;
+// @ts-expect-error an unknown backend
+auto.layerNorm(f32, { backend: "gpu" });
+// @ts-expect-error not a kind of x
+auto.rmsNorm(new Int32Array(8));
+
+declare const gpu: WebGpuNorm;
+declare const y: GpuTensor;
+// @ts-expect-error x stands in memory
+gpu.layerNorm(f32);
+// @ts-expect-error a GPU has no float64
+gpu.tensor(f32, [8], "float64");
+// @ts-expect-error not an option
+gpu.layerNorm(y, { epsilon: 1e-6 });
+// @ts-expect-error numGroups is missing
+gpu.groupNorm(y, {});
+// @ts-expect-error the residual is missing
+gpu.addRmsNorm(y);
+// @ts-expect-error out stands in memory
+gpu.layerNorm(y, { out: f32 });

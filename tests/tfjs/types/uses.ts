@@ -52,3 +52,19 @@ new LayerNormLSTMCell({});
 new LayerNormGRUCell({ units: 1, definition: "ba" });
 // @ts-expect-error a number of groups
 new GroupNormalization({ groups: "all" });
+// @ts-expect-error the name is epsilon
+new LayerNormalization({ eps: 1e-5 });
+// @ts-expect-error the name is groups
+new GroupNormalization({ numGroups: 4 });
+// @ts-expect-error there are no groups to choose
+new InstanceNormalization({ groups: 4 });
+// @ts-expect-error there is no beta
+new RMSNormalization({ center: true });
+// @ts-expect-error only one definition of its activations
+new LayerNormLSTMCell({ units: 4, activation: "relu" });
+// @ts-expect-error of LSTM cells alone
+new LayerNormGRUCell({ units: 4, unitForgetBias: true });
+// @ts-expect-error options are no tensors
+rmsNorm({ eps: 1 });
+// @ts-expect-error a layout of TensorFlow.js's older names
+instanceNorm(x, { layout: "channelsLast" });

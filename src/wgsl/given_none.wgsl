@@ -1,0 +1,3 @@
+fn OPERAND_at(i: u32) -> f32 {
+  return 0.0;
+}

@@ -1,0 +1,3 @@
+fn OPERAND_block(i: u32) -> mat4x4f {
+  return BUFFER[i >> 4u];
+}

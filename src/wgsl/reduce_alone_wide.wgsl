@@ -1,0 +1,3 @@
+fn reduce_wide(lane: u32, sums: Wide) -> Wide {
+  return sums;
+}

@@ -1,0 +1,3 @@
+fn slope(v: Wide) -> vec4f {
+  return vec4f(1.0);
+}

@@ -1,0 +1,174 @@
+// The experiments on the page, in real browsers: what they train is what the same code trains in Node. Budget: 90 s.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { EXPERIMENTS } from "../../web/experiments/experiments.js";
+import { ENGINES, launch } from "../browser/browsers.js";
+import { tf, tfl, use } from "../tfjs/backends.js";
+import { nn, tfjs } from "../tfjs/installed.js";
+import { changeLanguage, open, press, reach, servePage, textOf } from "./open_page.js";
+
+/** @typedef {import("./open_page.js").Tab} Tab */
+/** @typedef {import("../../web/experiments/experiments.js").Name} Name */
+
+const SEED = 1;
+/** Of each variant, in Node: enough to see that it is the same. */
+const COMPARED = 8;
+/** The smallest choice of each. @type {Record<Name, number>} */
+const OPTIONS = { recurrent: 8, transformers: 2, convolutional: 16 };
+/** What the page rounds to. */
+const TOLERANCE = 2e-4;
+
+/**
+ * The first losses and gradients of each variant, as Node finds them.
+ *
+ * @param {Name} name
+ * @param {string} url of the page, whose data it takes
+ */
+async function courses(name, url) {
+  const { backend, variants, load, start } = EXPERIMENTS[name];
+  await use(backend);
+  const data = await load((file) => new URL(`data/${file}`, url));
+  return variants.map((variant) => {
+    const training = start({ tf, tfl, tfjs, nn }, data, variant, OPTIONS[name], SEED);
+    const steps = Array.from({ length: COMPARED }, () => training.next().value);
+    training.return(undefined);
+    return /** @type {import("../experiments/core/training.js").Step[]} */ (steps);
+  });
+}
+
+/** @param {Tab} tab @param {Name} name @param {string[]} states */
+const until = (tab, name, ...states) =>
+  tab.waitForFunction(
+    (id, wanted) =>
+      wanted.includes(document.querySelector(`#${id} .live`)?.getAttribute("data-state") ?? ""),
+    { timeout: 60_000 },
+    name,
+    states,
+  );
+
+/**
+ * The numbers beside a chart, by row: x, then each line's.
+ *
+ * @param {Tab} tab
+ * @param {string} selector
+ */
+async function tableOf(tab, selector) {
+  const isOpen = await tab.$eval(`${selector} details`, (found) => /** @type {any} */ (found).open);
+  if (!isOpen) await press(tab, `${selector} summary`);
+  await tab.waitForSelector(`${selector} tbody tr`);
+  const rows = await tab.$$eval(`${selector} tbody tr`, (found) =>
+    found.map((row) => [...row.children].map((cell) => cell.textContent ?? "")),
+  );
+  return rows.map((cells) => cells.map((text) => Number.parseFloat(text.replace("−", "-"))));
+}
+
+for (const engine of ENGINES) {
+  describe(`experiments on the page in ${engine.name}`, { skip: engine.skip }, () => {
+    /** @type {import("puppeteer-core").Browser} */
+    let browser;
+    /** @type {Awaited<ReturnType<typeof servePage>>} */
+    let server;
+    before(async () => {
+      [browser, server] = await Promise.all([launch(engine), servePage()]);
+    });
+    after(async () => {
+      await browser?.close();
+      await server?.close();
+    });
+
+    for (const name of /** @type {Name[]} */ (Object.keys(EXPERIMENTS))) {
+      test(`${name}: shows the repository's result, then trains as Node does`, async () => {
+        const { tab, messages } = await open(browser, `${server.url}?lang=en`);
+        await reach(tab, name);
+        assert.match(await textOf(tab, `#${name} .stored`), /node tests\/experiments\/\w+\.js/);
+        const stored = await tableOf(tab, `#${name} .stored-chart`);
+        assert.ok(stored.length >= 4 && stored.flat().every(Number.isFinite), `${stored}`);
+        await press(tab, `#${name} .options [value="${OPTIONS[name]}"]`);
+        await press(tab, `#${name} .run`);
+        await until(tab, name, "done", "failed");
+        assert.match(await textOf(tab, `#${name} .status`), /^Done in [\d.]+ s/);
+        assert.match(await textOf(tab, `#${name} .finding`), /\d.*\d/);
+        const expected = await courses(name, server.url);
+        const { perStep, window } = EXPERIMENTS[name];
+        const size = perStep?.(OPTIONS[name]) ?? 1;
+        const per = Math.max(1, Math.round(window / size));
+        for (const [chart, key] of /** @type {const} */ ([
+          [".loss-chart", "loss"],
+          [".gradient-chart", "gradient"],
+        ])) {
+          const rows = await tableOf(tab, `#${name} ${chart}`);
+          const compared = rows.filter(([x]) => x / size <= COMPARED);
+          assert.ok(compared.length >= 2, `${rows}`);
+          for (const [x, ...values] of compared) {
+            for (const [variant, shown] of values.entries()) {
+              const last = expected[variant].slice(Math.max(0, x / size - per), x / size);
+              const right = last.reduce((sum, step) => sum + step[key], 0) / last.length;
+              const difference = Math.abs(shown - right);
+              assert.ok(
+                difference <= TOLERANCE * Math.max(1, right),
+                `${key} at ${x}: ${shown}, ${right}`,
+              );
+            }
+          }
+        }
+        assert.deepEqual(messages, []);
+        await changeLanguage(tab, "ru");
+        assert.match(await textOf(tab, `#${name} .finding`), /[а-яё]{3}/);
+        await tab.close();
+      });
+    }
+
+    test("pauses, goes on and stops", async () => {
+      const { tab } = await open(browser, `${server.url}?lang=en`);
+      await reach(tab, "transformers");
+      await press(tab, "#transformers .options [value='12']");
+      await press(tab, "#transformers .run");
+      await until(tab, "transformers", "running");
+      const share = () =>
+        tab.$eval("#transformers progress", (found) => /** @type {any} */ (found).value);
+      await press(tab, "#transformers .pause");
+      await until(tab, "transformers", "paused");
+      // The step that it is in comes to its end.
+      await sleep(1500);
+      const before = await share();
+      await sleep(1500);
+      assert.equal(await share(), before);
+      await press(tab, "#transformers .pause");
+      await tab.waitForFunction(
+        (from) =>
+          /** @type {any} */ (document.querySelector("#transformers progress")).value > from,
+        { timeout: 30_000 },
+        before,
+      );
+      await press(tab, "#transformers .stop");
+      await until(tab, "transformers", "stopped");
+      assert.equal(await textOf(tab, "#transformers .status"), "Stopped.");
+      await tab.close();
+    });
+
+    test("says in words that the training failed", async () => {
+      const { tab } = await open(browser, `${server.url}?lang=en`, {
+        prepare: async (page) => {
+          await page.evaluateOnNewDocument(() => {
+            const { Worker: Real } = globalThis;
+            Reflect.set(
+              globalThis,
+              "Worker",
+              /** @param {URL} url @param {WorkerOptions} options */
+              function Broken(url, options) {
+                return new Real(new URL("missing.js", url), options);
+              },
+            );
+          });
+        },
+      });
+      await reach(tab, "recurrent");
+      await press(tab, "#recurrent .run");
+      await until(tab, "recurrent", "failed");
+      assert.match(await textOf(tab, "#recurrent .status"), /^It failed: /);
+      await tab.close();
+    });
+  });
+}

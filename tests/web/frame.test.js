@@ -1,0 +1,117 @@
+// The page's frame in real browsers: contents, links to sections, sections that are loaded when they are reached. Budget: 30 s.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { ENGINES, launch } from "../browser/browsers.js";
+import { changeLanguage, open, reach, servePage, textOf, waitForHash } from "./open_page.js";
+
+/** @typedef {import("./open_page.js").Tab} Tab */
+
+/** The first section that is loaded when it is reached. */
+const LATER = "rms-cost";
+
+/** @param {Tab} tab @param {string} id */
+const isThere = (tab, id) => tab.waitForSelector(`#${id}[data-there]`, { timeout: 20_000 });
+
+/** How far below the window's top a section begins, once it stays there. @param {Tab} tab @param {string} id */
+const topOf = (tab, id) =>
+  tab.evaluate(async (name) => {
+    const top = () => document.getElementById(name)?.getBoundingClientRect().top ?? Number.NaN;
+    const frame = () => new Promise((done) => requestAnimationFrame(done));
+    for (let still = 0, last = Number.NaN; still < 20; ) {
+      await frame();
+      still = top() === last ? still + 1 : 0;
+      last = top();
+    }
+    return top();
+  }, id);
+
+for (const engine of ENGINES) {
+  describe(`the page's frame in ${engine.name}`, { skip: engine.skip }, () => {
+    /** @type {import("puppeteer-core").Browser} */
+    let browser;
+    /** @type {Awaited<ReturnType<typeof servePage>>} */
+    let server;
+    before(async () => {
+      [browser, server] = await Promise.all([launch(engine), servePage()]);
+    });
+    after(async () => {
+      await browser?.close();
+      await server?.close();
+    });
+
+    test("lists every section in the contents, in the page's order and under its own heading", async () => {
+      const { tab } = await open(browser, `${server.url}?lang=en`);
+      const [listed, headed] = await tab.evaluate(() => [
+        [...document.querySelectorAll("#contents a")].map((link) => [
+          link.getAttribute("href"),
+          link.textContent,
+        ]),
+        [...document.querySelectorAll("article > section")].map((section) => [
+          `#${section.id}`,
+          section.querySelector("h2 [data-t]:not(.unseen):not(.step *), h2[data-t]")?.textContent,
+        ]),
+      ]);
+      assert.deepEqual(listed, headed);
+      await tab.close();
+    });
+
+    test("loads a section's code and strings when it is reached, in either language", async () => {
+      const { tab, requests } = await open(browser, `${server.url}?lang=en`);
+      const count = requests.length;
+      assert.equal(await tab.$(`#${LATER}[data-there]`), null);
+      await reach(tab, LATER);
+      assert.ok(requests.length > count);
+      await changeLanguage(tab, "ru");
+      assert.match(await textOf(tab, `#${LATER} .later`), /[а-яё]{3}/);
+      await tab.close();
+    });
+
+    test("goes to the section that the address names, with the settings beside it", async () => {
+      const { tab } = await open(browser, `${server.url}?lang=en#${LATER}&x1=1,2`);
+      await isThere(tab, LATER);
+      const top = await topOf(tab, LATER);
+      assert.ok(top >= 0 && top < 120, `${top} px`);
+      assert.equal(await tab.$eval("#x1", (field) => /** @type {any} */ (field).value), "1, 2");
+      await tab.close();
+    });
+
+    test("follows the contents by keyboard, names the place in the address, and goes back", async () => {
+      const { tab } = await open(browser, `${server.url}?lang=en`);
+      await tab.focus(`#contents [href="#${LATER}"]`);
+      await tab.keyboard.press("Enter");
+      await waitForHash(tab, `#${LATER}`);
+      await isThere(tab, LATER);
+      const top = await topOf(tab, LATER);
+      assert.ok(top >= 0 && top < 120, `${top} px`);
+      assert.equal(await tab.evaluate(() => document.activeElement?.id), LATER);
+      await tab.waitForSelector(`#contents [href="#${LATER}"][aria-current]`);
+      await tab.goBack();
+      await waitForHash(tab, "");
+      await tab.close();
+    });
+
+    test("says in words that a section could not be loaded, and loads it after a reload", async () => {
+      let isBroken = true;
+      const { tab } = await open(browser, `${server.url}?lang=en#${LATER}`, {
+        prepare: async (page) => {
+          await page.setRequestInterception(true);
+          page.on("request", (request) => {
+            const isSection = /\/section-/.test(request.url());
+            void (isSection && isBroken ? request.abort() : request.continue());
+          });
+        },
+      });
+      await tab.waitForSelector(`#${LATER} .failure`);
+      assert.match(await textOf(tab, `#${LATER} .failure`), /could not be loaded/);
+      isBroken = false;
+      await Promise.all([
+        tab.waitForNavigation(),
+        tab.$eval(`#${LATER} .failure button`, (button) => /** @type {any} */ (button).click()),
+      ]);
+      await tab.waitForSelector(":root[data-ready]");
+      await reach(tab, LATER);
+      await tab.close();
+    });
+  });
+}

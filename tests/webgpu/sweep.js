@@ -1,0 +1,84 @@
+/** Some of the cases of operations.test.js and backward.test.js, within a time, for implementations beside Dawn: in any run-time. */
+import { GRADIENTS, makeBackwardCase } from "../js/backward_cases.js";
+import { families } from "../js/data.js";
+import { judgeGradients } from "../js/exact_backward.js";
+import { judgeOperation } from "../js/exact_operations.js";
+import {
+  CONDITIONAL_KINDS,
+  hasAffine,
+  KINDS,
+  layoutsOf,
+  makeCase,
+  OPERATIONS,
+} from "../js/operation_cases.js";
+import { allowed, DTYPES, gradientsOnGpu, resultsOnGpu } from "./cases.js";
+
+const SIZES = [
+  [64, 2],
+  [5, 7],
+  [257, 6],
+  [17, 5],
+  [1030, 3],
+  [3, 4],
+  [4100, 2],
+];
+/** What is smaller may be taken for 0. */
+const LEAST = 2 ** -126;
+const isNormal = (/** @type {number} */ v) =>
+  Number.isFinite(v) && (v === 0 || Math.abs(v) >= LEAST);
+const LEARNED = ["layerNorm", "rmsNorm", "groupNorm"];
+
+/** Every operation, then again with another layout and element type, and so on. */
+function* draws() {
+  const names = Object.keys(OPERATIONS);
+  for (let turn = 0; ; turn++) {
+    for (const [i, name] of names.entries()) {
+      const { op } = OPERATIONS[name];
+      const dtype = DTYPES[(turn + i) % DTYPES.length];
+      const all = families(dtype);
+      const family = all[(7 * turn + 5 * i) % all.length];
+      const [n, columns] = SIZES[(3 * turn + i) % SIZES.length];
+      const layouts = layoutsOf(op, n, columns);
+      const layout = layouts[(turn + i) % layouts.length];
+      const kinds = hasAffine(op) ? [...KINDS, ...CONDITIONAL_KINDS] : ["none"];
+      const kind = kinds[(2 * turn + i) % kinds.length];
+      yield { name, layout, dtype, family, kind, eps: 1e-5, seed: 2 * turn, turn };
+    }
+  }
+}
+
+/**
+ * @param {any} norm a WebGpuNorm
+ * @param {number} time in milliseconds
+ * @returns {Promise<{ cases: number, worst: number, where: string }>} errors as multiples of their bounds
+ */
+export async function sweep(norm, time) {
+  const end = performance.now() + time;
+  const found = { cases: 0, worst: 0, where: "" };
+  const keep = (/** @type {number} */ error, /** @type {string} */ where) => {
+    found.cases++;
+    if (error > found.worst || Number.isNaN(error)) Object.assign(found, { worst: error, where });
+  };
+  for (const draw of draws()) {
+    if (performance.now() > end) return found;
+    const { name, dtype, family, kind, layout, turn } = draw;
+    const where = `${name} ${dtype} ${family} [${layout.dims}] ${layout.name} ${kind} seed ${draw.seed}`;
+    const made = makeCase(draw);
+    if (made.x.every(isNormal)) {
+      const how = { inPlace: turn % 3 === 1, parametersOnGpu: turn % 2 === 0 };
+      const { output } = await resultsOnGpu(norm, made, how);
+      const { error, index, got, expected } = judgeOperation(made.setting, made.x, { output });
+      keep(error / allowed(made), `${where}: index ${index} got ${got}, expected ${expected}`);
+    }
+    if (!LEARNED.includes(name)) continue;
+    const gradient = GRADIENTS[turn % GRADIENTS.length];
+    const back = makeBackwardCase({ ...draw, gradient, given: turn % 3 === 2 });
+    if (!back.problem.x.every(isNormal) || !back.problem.grad.every(isNormal)) continue;
+    const judged = judgeGradients(back.problem, await gradientsOnGpu(norm, back), LEAST);
+    keep(
+      judged.error,
+      `gradients of ${where}: ${judged.where} got ${judged.got}, expected ${judged.expected}`,
+    );
+  }
+  return found;
+}

@@ -1,0 +1,208 @@
+// The English document's network, live: each layer's activations, one item's values before and after LayerNorm, and the same
+// layer in three frameworks, whose eps is then the network's.
+
+import { Chart } from "../../chart.js";
+import { setUpCopying } from "../../copying.js";
+import { currentLanguage, t } from "../../i18n.js";
+import { show, toText } from "../../numbers.js";
+import { setUpTabs } from "../../tabs.js";
+import { moments } from "../../worked_example.js";
+import { forward, ITEMS, makeProblem } from "./forward.js";
+import { FRAMEWORKS, ourCode } from "./frameworks.js";
+import { FULL, Strips } from "./strips.js";
+
+/** @typedef {import("./forward.js").Activations} Activations */
+/** @typedef {import("./frameworks.js").Framework} Framework */
+
+export { default as html } from "./section.html";
+
+const BINS = 32;
+const MOST_SEED = 9999;
+/** A layer's name in code is its name in every language. */
+const CODE_NAMES = {
+  input: "randn(10, 64)",
+  linear1: "Linear(64, 128)",
+  norm: "LayerNorm(128)",
+  relu: "ReLU",
+  linear2: "Linear(128, 10)",
+};
+
+/** @type {import("../../sections.js").SectionModule["mount"]} */
+export function mount(body) {
+  const element = (/** @type {string} */ id) =>
+    /** @type {HTMLElement} */ (body.querySelector(`#${id}`));
+  const seedField = /** @type {HTMLInputElement} */ (element("network-seed"));
+  const normField = /** @type {HTMLInputElement} */ (element("network-norm"));
+  const chosen = { seed: 1, scale: 1, item: 0, framework: /** @type {Framework} */ ("pytorch") };
+  /** @type {Chart | undefined} */
+  let chart;
+
+  const strips = new Strips(element("network-strips"), choose);
+  const items = element("network-items");
+  /** @type {Element} */ (items.querySelector(".segments")).innerHTML = Array.from(
+    { length: ITEMS },
+    (_, i) =>
+      `<label><input type="radio" name="network-item" value="${i}" autocomplete="off"${i === 0 ? " checked" : ""}><span>${i + 1}</span></label>`,
+  ).join("");
+  items.addEventListener("change", ({ target }) => {
+    choose(Number(/** @type {HTMLInputElement} */ (target).value));
+  });
+  body.querySelector(".controls")?.addEventListener("input", ({ target }) => {
+    const field = /** @type {HTMLInputElement} */ (target);
+    if (field.name === "network-scale") chosen.scale = Number(field.value);
+    if (field === seedField) {
+      const seed = seedField.valueAsNumber;
+      const isFine = Number.isInteger(seed) && seed >= 1 && seed <= MOST_SEED;
+      seedField.setAttribute("aria-invalid", String(!isFine));
+      if (!isFine) return say(t("networkSeedProblem"));
+      chosen.seed = seed;
+    }
+    render();
+  });
+  const showTab = setUpTabs(body, (tab) => {
+    chosen.framework = /** @type {Framework} */ (tab.id.replace("network-", ""));
+    render();
+  });
+  setUpCopying(element("network-copy-theirs"), () => FRAMEWORKS[chosen.framework].code);
+  setUpCopying(element("network-copy-ours"), () => ourCode(chosen.framework));
+
+  /** @param {number} item */
+  function choose(item) {
+    chosen.item = item;
+    /** @type {HTMLInputElement} */ (items.querySelector(`[value="${item}"]`)).checked = true;
+    render();
+  }
+
+  /** @param {string} text */
+  function say(text) {
+    element("network-finding").innerHTML = text;
+  }
+
+  function render() {
+    const { seed, scale, item, framework } = chosen;
+    const { eps, name, code } = FRAMEWORKS[framework];
+    const problem = makeProblem(seed);
+    const isNormalized = normField.checked;
+    const layers = forward(problem, { scale, eps, isNormalized });
+    const others = forward(problem, { scale, eps, isNormalized: !isNormalized });
+    const [withNorm, without] = isNormalized ? [layers, others] : [others, layers];
+    strips.show(layers, item, (layer) => wordsOf(layer, item));
+    element("network-key").textContent = t("networkKey", { full: String(FULL) });
+    renderChart(withNorm, item);
+    renderTable(layers, without, item);
+    sayFinding(withNorm, without, item);
+    /** @type {Element} */ (element("network-theirs").querySelector("code")).textContent = code;
+    /** @type {Element} */ (element("network-ours").querySelector("code")).textContent =
+      ourCode(framework);
+    element("network-eps").innerHTML = t("networkEps", { name, eps: `<b>${figure(eps)}</b>` });
+  }
+
+  /** @param {readonly Activations[]} withNorm @param {number} item */
+  function renderChart(withNorm, item) {
+    const [before, after] = [rowOf(withNorm, "linear1", item), rowOf(withNorm, "norm", item)];
+    chart?.destroy();
+    chart = new Chart(
+      element("network-chart"),
+      {
+        label: t("networkChart", { item: String(item + 1) }),
+        x: { label: t("networkChartX") },
+        y: { label: t("networkChartY"), range: [0, null] },
+        lines: [
+          { label: t("networkBefore"), color: "--v2", shape: "steps" },
+          { label: t("networkAfter"), color: "--v1", shape: "steps", dash: [4, 2] },
+        ],
+        height: 230,
+      },
+      histograms([before, after]),
+    );
+  }
+
+  /**
+   * @param {readonly Activations[]} layers
+   * @param {readonly Activations[]} without
+   * @param {number} item
+   */
+  function renderTable(layers, without, item) {
+    const cell = (/** @type {string} */ label, /** @type {string} */ text) =>
+      `<td data-label="${t(label)}"><span class="number">${text}</span></td>`;
+    /** @type {Element} */ (element("network-table").querySelector("tbody")).innerHTML = layers
+      .map(({ name }) => {
+        const { mean, deviation } = moments(rowOf(layers, name, item));
+        const plain = without.find((layer) => layer.name === name);
+        const other = plain && moments(rowOf(without, name, item)).deviation;
+        return `<tr data-layer="${name}"><th scope="row"><code lang="en">${CODE_NAMES[name]}</code></th>
+          ${cell("meanTitle", figure(mean))}${cell("networkDeviation", figure(deviation))}
+          ${cell("networkWithout", other === undefined ? "—" : figure(other))}</tr>`;
+      })
+      .join("");
+  }
+
+  /**
+   * @param {readonly Activations[]} withNorm
+   * @param {readonly Activations[]} without
+   * @param {number} item
+   */
+  function sayFinding(withNorm, without, item) {
+    const [a, b] = [withNorm, without].map(
+      (layers) => moments(rowOf(layers, "linear2", item)).deviation,
+    );
+    say(
+      t("networkFinding", {
+        scale: figure(chosen.scale),
+        with: `<b>${figure(a)}</b>`,
+        without: `<b>${figure(b)}</b>`,
+      }),
+    );
+  }
+
+  showTab(element("network-pytorch"));
+  return { render };
+}
+
+/** @param {Activations} layer @param {number} item */
+function wordsOf(layer, item) {
+  const { mean, deviation } = moments([...layer.values]);
+  const words = { mean: figure(mean), deviation: figure(deviation) };
+  const name = CODE_NAMES[layer.name];
+  return {
+    title: `<code lang="en">${name}</code> <span class="caption">${t("networkStrip", words)}</span>`,
+    label: t("networkStripLabel", { name, item: String(item + 1), ...words }),
+  };
+}
+
+/**
+ * @param {readonly Activations[]} layers
+ * @param {import("./forward.js").LayerName} name
+ * @param {number} item
+ */
+function rowOf(layers, name, item) {
+  const layer = layers.find((each) => each.name === name);
+  if (layer === undefined) throw new Error(`no layer "${name}"`);
+  const { values, width } = layer;
+  return [...values.subarray(item * width, (item + 1) * width)];
+}
+
+/**
+ * How many of each group of values fall into each of the same bins.
+ *
+ * @param {readonly (readonly number[])[]} groups
+ * @returns {number[][]} the bins' lower ends, then the counts of each group
+ */
+function histograms(groups) {
+  const all = groups.flat();
+  const reach = Math.max(...all.map(Math.abs)) * 1.0001;
+  const width = (2 * reach) / BINS;
+  // One more, where the last bin ends.
+  const ends = Array.from({ length: BINS + 1 }, (_, i) => -reach + i * width);
+  const counts = groups.map((values) => {
+    const count = ends.map(() => 0);
+    for (const value of values) count[Math.floor((value + reach) / width)]++;
+    return count;
+  });
+  return [ends, ...counts];
+}
+
+/** @param {number} value */
+function figure(value) {
+  return toText(show(Number(value.toPrecision(4)), currentLanguage()));
+}
