@@ -276,7 +276,7 @@ for (const engine of ENGINES) {
       const chosen = { ...START, norm: "group", items: 2, groups: 4, cell: [1, 4, 3] };
       await assertShows(tab, chosen);
       assert.deepEqual(await look(tab), before);
-      await tab.click('[data-example="documents"]');
+      await press(tab, '[data-example="documents"]');
       await waitForHash(tab, "#norm=group&items=2&groups=4&seed=5&cell=1,4,3");
       await changeLanguage(tab, "ru");
       await assertShows(tab, chosen);
