@@ -1,26 +1,37 @@
 // The entry `layernorm/auto`: the same functions, async. Each call goes to WebGPU where x stands there, or where x is so
 // large that a GPU pays for the way there and back; else to wasm.
 import type { GPUAdapterLike, GPUDeviceLike, GPULike } from "./gpu/device_like.js";
-import { bytesOf, roundTrip } from "./gpu/round_trip.js";
+import { bytesOf, roundTrip, roundTripBackward } from "./gpu/round_trip.js";
 import * as wasm from "./index.js";
 import type {
+  AddGroupNormBackwardOptions,
   AddGroupNormOptions,
+  AddLayerNormBackwardOptions,
   AddLayerNormOptions,
+  AddRmsNormBackwardOptions,
   AddRmsNormOptions,
+  BatchNormBackwardOptions,
   BatchNormOptions,
+  GradientLike,
+  GroupNormBackwardOptions,
   GroupNormOptions,
   Input,
+  InstanceNormBackwardOptions,
   InstanceNormOptions,
+  L2NormalizeBackwardOptions,
   L2NormalizeOptions,
+  LayerNormBackwardOptions,
   LayerNormOptions,
   Like,
   LocalResponseNormOptions,
   LpNormalizeOptions,
   MeanVarianceNormalizeOptions,
+  Parameter,
+  RmsNormBackwardOptions,
   RmsNormOptions,
   StatisticsLike,
 } from "./types.js";
-import type { GpuInput, GpuResult, GpuSums, OnGpu, WebGpuNorm } from "./webgpu.js";
+import type { GpuGradients, GpuInput, GpuResult, GpuSums, OnGpu, WebGpuNorm } from "./webgpu.js";
 
 /** Of the wasm. What `webgpu` resolves to has a `dispose` of its own. */
 export { dispose, init, initSync } from "./index.js";
@@ -112,10 +123,101 @@ export const addGroupNorm: AutoAdd<AddGroupNormOptions, "mean" | "rstd"> = (
   options?: unknown,
 ) => run("addGroupNorm", [x, residual], options);
 
+/**
+ * As that of `layernorm`, but async, and gradOutput and x may stand on the GPU, in the operations whose gradients
+ * `layernorm/webgpu` has.
+ */
+export interface AutoBackward<O> {
+  <X extends Any, Given extends Options<O>>(
+    gradOutput: Any,
+    x: X,
+    options?: Given,
+  ): Promise<AutoGradients<X, Given>>;
+}
+/** The same for a sum. */
+export interface AutoAddBackward<O> {
+  <X extends Input, R extends Input, Given extends Options<O>>(
+    gradOutput: Input,
+    x: X,
+    residual: R,
+    options?: Given,
+  ): Promise<
+    Gradients<X, Given> & {
+      gradResidual: Like<R>;
+      gradGate: GradientOf<Given, "gate">;
+      gradSumBias: GradientOf<Given, "sumBias">;
+    }
+  >;
+}
+
+type GradientOf<O, Name extends string> = O extends { [N in Name]: infer P }
+  ? GradientLike<P extends Parameter | null | undefined ? P : undefined>
+  : null;
+type Gradients<X, O> = {
+  gradInput: Like<X>;
+  gradWeight: GradientOf<O, "weight">;
+  gradBias: GradientOf<O, "bias">;
+  gradScale: GradientOf<O, "scale">;
+  gradShift: GradientOf<O, "shift">;
+};
+type AutoGradients<X, O> = X extends GpuInput ? GpuGradients<O> : Gradients<X, O>;
+
+export const layerNormBackward: AutoBackward<LayerNormBackwardOptions> = (
+  gradOutput: unknown,
+  x: unknown,
+  options?: unknown,
+) => run("layerNormBackward", [gradOutput, x], options);
+export const rmsNormBackward: AutoBackward<RmsNormBackwardOptions> = (
+  gradOutput: unknown,
+  x: unknown,
+  options?: unknown,
+) => run("rmsNormBackward", [gradOutput, x], options);
+export const groupNormBackward: AutoBackward<GroupNormBackwardOptions> = (
+  gradOutput: unknown,
+  x: unknown,
+  options?: unknown,
+) => run("groupNormBackward", [gradOutput, x], options);
+export const instanceNormBackward: AutoBackward<InstanceNormBackwardOptions> = (
+  gradOutput: unknown,
+  x: unknown,
+  options?: unknown,
+) => run("instanceNormBackward", [gradOutput, x], options);
+export const batchNormBackward: AutoBackward<BatchNormBackwardOptions> = (
+  gradOutput: unknown,
+  x: unknown,
+  options?: unknown,
+) => run("batchNormBackward", [gradOutput, x], options);
+export const l2NormalizeBackward: <X extends Input>(
+  gradOutput: Input,
+  x: X,
+  options?: Options<L2NormalizeBackwardOptions>,
+) => Promise<{ gradInput: Like<X> }> = (gradOutput: unknown, x: unknown, options?: unknown) =>
+  run("l2NormalizeBackward", [gradOutput, x], options);
+export const addLayerNormBackward: AutoAddBackward<AddLayerNormBackwardOptions> = (
+  gradOutput: unknown,
+  x: unknown,
+  residual: unknown,
+  options?: unknown,
+) => run("addLayerNormBackward", [gradOutput, x, residual], options);
+export const addRmsNormBackward: AutoAddBackward<AddRmsNormBackwardOptions> = (
+  gradOutput: unknown,
+  x: unknown,
+  residual: unknown,
+  options?: unknown,
+) => run("addRmsNormBackward", [gradOutput, x, residual], options);
+export const addGroupNormBackward: AutoAddBackward<AddGroupNormBackwardOptions> = (
+  gradOutput: unknown,
+  x: unknown,
+  residual: unknown,
+  options?: unknown,
+) => run("addGroupNormBackward", [gradOutput, x, residual], options);
+
 type OpName = Exclude<
   keyof typeof wasm,
   "Tensor" | "tensor" | "zeros" | "plan" | "init" | "initSync" | "dispose"
 >;
+const ON_GPU: readonly OpName[] = ["layerNormBackward", "rmsNormBackward", "groupNormBackward"];
+
 interface Found {
   readonly norm: WebGpuNorm;
   readonly isSoftware: boolean;
@@ -180,19 +282,26 @@ async function run(op: OpName, inputs: readonly unknown[], given: unknown): Prom
     const ErrorType = typeof backend === "string" ? RangeError : TypeError;
     throw new ErrorType(`${op}: "backend" expected one of "wasm", "webgpu", got ${got}`);
   }
-  const x = inputs[0];
+  const isBackward = op.endsWith("Backward");
+  const x = inputs[isBackward ? 1 : 0];
+  // Of gradients WebGPU has some.
+  const hasGpu = !isBackward || ON_GPU.includes(op);
   if (isOnGpu(x)) {
     if (backend === "wasm") {
       throw new TypeError(`${op}: "backend" expected "webgpu" for x on the GPU, got "wasm"`);
     }
+    if (!hasGpu)
+      throw new TypeError(`${op}: "x" expected values in memory, got a tensor on the GPU`);
     return callOn((await find()).norm, op, inputs, passed);
   }
-  if (backend !== "wasm" && (backend === "webgpu" || bytesOf(x) >= THRESHOLD_BYTES)) {
-    const isAsked = backend === "webgpu";
+  const isAsked = backend === "webgpu";
+  if (isAsked && !hasGpu) throw new TypeError(`${op}: "backend" expected "wasm", got "webgpu"`);
+  if (hasGpu && backend !== "wasm" && (isAsked || bytesOf(x) >= THRESHOLD_BYTES)) {
     const gpu = isAsked ? await find() : await find().catch(() => undefined);
     if (gpu !== undefined && (isAsked || !gpu.isSoftware)) {
       const resident = inputs.some((input) => input instanceof wasm.Tensor);
-      const there = resident ? null : await roundTrip(gpu.norm, op, inputs, options);
+      const roundTrips = isBackward ? roundTripBackward : roundTrip;
+      const there = resident ? null : await roundTrips(gpu.norm, op, inputs, options);
       if (there) return there.result;
       if (there === null && isAsked) {
         throw new TypeError(

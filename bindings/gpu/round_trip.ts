@@ -8,6 +8,7 @@ import {
   type OwnArray,
   typedArrayTag,
 } from "../dtypes.js";
+import { GRADIENTS } from "../gradients.js";
 import { type Operand, readOperand } from "../operands.js";
 import type { WebGpuNorm } from "../webgpu.js";
 
@@ -57,6 +58,51 @@ export async function roundTrip(
       result[name] = formed(x, name, elements, tensor.shape, target as OwnArray | undefined);
     }
     return { result: isObject ? result : result.output };
+  } finally {
+    for (const tensor of made) tensor.dispose();
+  }
+}
+
+/** As `roundTrip`, for gradients: each comes back in the form of what it is the gradient of. */
+export async function roundTripBackward(
+  norm: WebGpuNorm,
+  op: string,
+  inputs: readonly unknown[],
+  options: Values,
+): Promise<{ readonly result: unknown } | null | undefined> {
+  const [grad, x] = inputs.map((input) => readOperand(op, "x", input));
+  if (x === undefined || !isPlain(x) || !isPlain(grad!)) return null;
+  const likes: Record<string, Operand | number> = { gradInput: x };
+  for (const [name, gradient] of Object.entries(GRADIENTS)) {
+    const value = options[name] ?? null;
+    if (value === null) continue;
+    const like = typeof value === "number" ? value : readOperand(op, name, value);
+    if (typeof like === "object" && !isPlain(like)) return null;
+    likes[gradient] = like;
+  }
+  const dims = x.dims ?? dimsOf(options, lengthOf(x.own!));
+  if ([grad!, x].some(({ own }) => lengthOf(own!) !== count(dims))) return undefined;
+  const { shape: _, ...rest } = options;
+  const tensors = [grad!, x].map(({ own, dtype }) =>
+    norm.tensor(own as Float32Array, dims, dtype as "float32"),
+  );
+  const made = new Set<{ dispose(): void }>(tensors);
+  try {
+    const functions = norm as unknown as Record<string, (...args: unknown[]) => unknown>;
+    const parts = functions[op]!(...tensors, rest) as Record<string, (typeof tensors)[0] | null>;
+    const result: Values = {};
+    for (const [name, tensor] of Object.entries(parts)) {
+      result[name] = null;
+      if (tensor === null) continue;
+      made.add(tensor);
+      const elements = await norm.read(tensor);
+      const like = likes[name]!;
+      result[name] =
+        typeof like === "number"
+          ? (elements as Float32Array)[0]
+          : formed(like, name, elements, like.dims ?? tensor.shape, undefined);
+    }
+    return { result };
   } finally {
     for (const tensor of made) tensor.dispose();
   }

@@ -28,8 +28,9 @@ const CHROMIUM_FLAGS = [
 /**
  * @param {Engine} engine
  * @param {{
- *   flags?: string[], preferences?: Record<string, boolean | number | string>, extensions?: boolean
- * }} [options] flags of Chromium's and whether it takes extensions, preferences of Firefox's
+ *   flags?: string[], preferences?: Record<string, boolean | number | string>, extensions?: boolean,
+ *   patience?: number
+ * }} [options] flags of Chromium's and whether it takes extensions, preferences of Firefox's, milliseconds for an answer
  * @returns {Promise<import("puppeteer-core").Browser>} headless, to be closed
  */
 export function launch(

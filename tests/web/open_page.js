@@ -134,6 +134,16 @@ export function says(tab, root, pattern) {
   return until(async () => pattern.test(await status()), { what: `${root} says ${pattern}` });
 }
 
+/**
+ * What was asked of other places. Firefox has a font of its own for the marks of lists, in a data: address.
+ *
+ * @param {readonly string[]} requests
+ * @param {string} url the page's
+ */
+export function elsewhere(requests, url) {
+  return requests.filter((address) => /^\w+:\/\//.test(address) && !address.startsWith(url));
+}
+
 /** Reaches every section. @param {Tab} tab */
 export async function reachAll(tab) {
   const ids = await tab.$$eval("section[data-later]", (found) => found.map(({ id }) => id));

@@ -126,3 +126,36 @@ test("x on the GPU stays there", { skip }, async () => {
     /^TypeError: layerNorm: "backend" expected "webgpu" for x on the GPU, got "wasm"/,
   );
 });
+
+test("gradients are the GPU's where x is or where it is asked for, and come back as their parameters", {
+  skip,
+}, async () => {
+  const shape = [6, 10];
+  const gradients = values.map((v) => v * v);
+  const options = { shape, weight: values.slice(0, 10), bias: 1, shift: null };
+  const expected = ops.layerNormBackward(gradients, values, options);
+  assert.deepEqual(await auto.layerNormBackward(gradients, values, options), expected);
+  const got = await auto.layerNormBackward(gradients, values, { ...options, backend: "webgpu" });
+  assert.ok(got.gradInput instanceof Float32Array && got.gradWeight instanceof Float32Array);
+  assertClose(got.gradInput, expected.gradInput);
+  assertClose(got.gradWeight, expected.gradWeight);
+  assertClose([got.gradBias], [expected.gradBias], 1e-5);
+  assert.deepEqual([got.gradScale, got.gradShift], [null, null]);
+  const norm = await auto.webgpu();
+  const [x, grad] = [norm.tensor(values, shape), norm.tensor(gradients, shape)];
+  const there = await auto.layerNormBackward(grad, x, { weight: options.weight });
+  assertClose(await norm.read(there.gradWeight), expected.gradWeight);
+  await assert.rejects(
+    auto.instanceNormBackward(grad, x),
+    /^TypeError: instanceNormBackward: "x" expected values in memory, got a tensor on the GPU/,
+  );
+  await assert.rejects(
+    auto.instanceNormBackward(gradients, values, { shape: [2, 3, 10], backend: "webgpu" }),
+    /^TypeError: instanceNormBackward: "backend" expected "wasm", got "webgpu"/,
+  );
+  const instance = { shape: [2, 3, 10] };
+  assert.deepEqual(
+    await auto.instanceNormBackward(gradients, values, instance),
+    ops.instanceNormBackward(gradients, values, instance),
+  );
+});

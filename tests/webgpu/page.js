@@ -124,7 +124,7 @@ export async function tensorflow() {
     backend.read = backend.readSync = () => {
       throw new Error("it was read back");
     };
-    const y = tf.tidy(() => f(...inputs));
+    const y = tf.tidy(() => f(inputs[0], inputs[1], inputs[2]));
     const gradients = tf.grads(f)(inputs, tf.tensor(dy, shape));
     const numbers = tfjs[op](inputs[0], { ...options, weight: 2, bias: 1 });
     const numbersGradient = tf.grad((/** @type {any} */ x) =>

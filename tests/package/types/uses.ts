@@ -346,6 +346,12 @@ export async function onGpu(device: GPUDeviceLike, encoder: GPUCommandEncoderLik
   const { sum } = gpu.addLayerNorm(x, y, { gate: 2 });
   const all: GpuTensor[] = [output, mean, rstd, sum];
   await gpu.read(all[0] ?? same);
+  const { gradInput, gradWeight, gradBias } = gpu.layerNormBackward(y, x, { weight: x, encoder });
+  const none: null = gradBias;
+  const gradients: GpuTensor[] = [gradInput, gradWeight];
+  const allocate = (bytes: number) => (bytes > 4 ? x.buffer : undefined);
+  gpu.rmsNormBackward(gradients[0] ?? x, x, { rstd, allocate });
+  void none;
   own.dispose();
 }
 
