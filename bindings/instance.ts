@@ -9,15 +9,17 @@ import {
   readInitOptions,
   readInitSource,
 } from "./init_options.js";
-import type { Team } from "./threads.js";
+import type { Team } from "./team.js";
 import type { InitResult } from "./types.js";
 import { WasmBackend } from "./wasm_backend.js";
 import {
   compile,
   compileSync,
   fetchModule,
+  hasRelaxedSimd,
   instantiate,
   instantiateSync,
+  instantiateWith,
   readBytes,
 } from "./wasm_module.js";
 import { bytesOf, type WasmText } from "./wasm_text.js";
@@ -98,34 +100,52 @@ async function load(inlined: Inlined, request: InitRequest): Promise<InitResult>
 }
 
 async function loadAsked(inlined: Inlined, request: InitRequest): Promise<Loaded> {
-  const { threads = 1, relaxedSimd } = request;
-  const reasons = relaxedSimd ? ["relaxedSimd: this build has no relaxed SIMD"] : [];
+  const { threads = 1, relaxedSimd: asksRelaxed = false } = request;
+  const relaxedSimd = asksRelaxed && hasRelaxedSimd();
+  const reasons = asksRelaxed && !relaxedSimd ? ["relaxedSimd: this engine has none"] : [];
   if (threads > 1) {
-    const team = await loadTeam(threads);
+    const team = await reasonOr(() => loadTeam(threads, relaxedSimd));
     if (typeof team === "object") {
-      const result = { threads: team.threads, relaxedSimd: false, reasons };
-      if (team.reason !== undefined) reasons.unshift(`threads: ${team.reason}`);
-      return { backend: team.backend, result, end: team.end };
+      const { backend, end, reason } = team;
+      if (reason !== undefined) reasons.unshift(`threads: ${reason}`);
+      return { backend, end, result: { threads: team.threads, relaxedSimd, reasons } };
     }
     reasons.unshift(`threads: ${team}`);
+  }
+  if (relaxedSimd) {
+    const backend = await reasonOr(loadRelaxed);
+    if (typeof backend === "object") {
+      return { backend, result: { threads: 1, relaxedSimd, reasons } };
+    }
+    reasons.push(`relaxedSimd: ${backend}`);
   }
   return plain(await instantiate(await moduleFor(inlined, request)), reasons);
 }
 
-/** The threads that were asked for, or why there are none. */
-async function loadTeam(threads: number): Promise<Team | string> {
-  if (typeof SharedArrayBuffer === "undefined" || globalThis.crossOriginIsolated === false) {
-    return "this page is not cross-origin isolated, by the headers COOP and COEP";
-  }
+/** What was loaded, or why it was not. */
+async function reasonOr<T>(load: () => Promise<T>): Promise<T | string> {
   try {
-    const { startTeam } = await import("./threads.js");
-    return await startTeam(threads, {
-      compile: (text) => compile(bytesOf(text)),
-      backendOf: (raw) => new WasmBackend(raw),
-    });
+    return await load();
   } catch (error) {
     return error instanceof Error ? error.message : `${error}`;
   }
+}
+
+async function loadTeam(threads: number, relaxedSimd: boolean): Promise<Team> {
+  if (typeof SharedArrayBuffer === "undefined" || globalThis.crossOriginIsolated === false) {
+    throw new Error("this page is not cross-origin isolated, by the headers COOP and COEP");
+  }
+  const [{ startTeam }, { createGlue, text }] = await Promise.all([
+    import("./team.js"),
+    relaxedSimd ? import("./builds/relaxed_threads.js") : import("./builds/threads.js"),
+  ]);
+  const module = await compile(bytesOf(text));
+  return startTeam(threads, module, createGlue, (raw) => new WasmBackend(raw));
+}
+
+async function loadRelaxed(): Promise<WasmBackend> {
+  const { createGlue, text } = await import("./builds/relaxed.js");
+  return instantiateWith(createGlue, await compile(bytesOf(text)));
 }
 
 async function moduleFor(inlined: Inlined, request: InitRequest): Promise<WebAssembly.Module> {

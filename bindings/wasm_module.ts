@@ -2,6 +2,13 @@
 import createGlue, { buildId } from "./generated/glue.js";
 import type { Raw } from "./raw_call.js";
 import { WasmBackend } from "./wasm_backend.js";
+import type { WasmText } from "./wasm_text.js";
+
+/** A build beside the ordinary one: its glue and its binary, which carries no mark that is checked. */
+export interface Build {
+  readonly createGlue: typeof createGlue;
+  readonly text: WasmText;
+}
 
 /** Bytes that WebAssembly takes: not shared, and with the header of a binary. */
 export function readBytes(
@@ -43,7 +50,14 @@ export function compileSync(bytes: Uint8Array<ArrayBuffer>): WebAssembly.Module 
 
 export async function instantiate(module: WebAssembly.Module): Promise<WasmBackend> {
   requireOwnModule(module);
-  const glue = createGlue();
+  return instantiateWith(createGlue, module);
+}
+
+export async function instantiateWith(
+  create: Build["createGlue"],
+  module: WebAssembly.Module,
+): Promise<WasmBackend> {
+  const glue = create();
   return start(glue, await WebAssembly.instantiate(module, glue.imports));
 }
 
@@ -97,6 +111,13 @@ export async function fetchModule(where: string, url: string): Promise<WebAssemb
   } catch {
     return compileFrom(() => copy.arrayBuffer());
   }
+}
+
+/** Whether the engine knows relaxed SIMD: a module with one of its instructions, i8x16.relaxed_swizzle, is valid. */
+export function hasRelaxedSimd(): boolean {
+  const sections = [1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 15, 1, 13, 0];
+  const code = [65, 1, 253, 15, 65, 2, 253, 15, 253, 128, 2, 11];
+  return isValid(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, ...sections, ...code));
 }
 
 function start(glue: ReturnType<typeof createGlue>, instance: WebAssembly.Instance): WasmBackend {

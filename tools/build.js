@@ -15,8 +15,8 @@ import { patchGlue } from "./glue.js";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const BIN = join(ROOT, "node_modules", ".bin");
 const BUILD = join(ROOT, "build");
-/** CMake's presets that ship: the binary that all load, and that for threads. */
-const PRESETS = ["wasm", "threads"];
+/** CMake's presets that ship: what all load, and the folders in generated/ of those that are loaded when asked for. */
+const PRESETS = ["wasm", "threads", "relaxed", "relaxed_threads"];
 const WGSL = join(ROOT, "src", "wgsl");
 const GENERATED = join(ROOT, "bindings", "generated");
 const DIST = join(ROOT, "dist");
@@ -62,10 +62,11 @@ async function isConfiguredFor({ emxx }, preset) {
 
 /** Writes bindings/generated/ from what Emscripten and src/wgsl have. */
 async function generate() {
-  await Promise.all([
-    generateModule("wasm", GENERATED, {}),
-    generateModule("threads", join(GENERATED, "threads"), { isShared: true }),
-  ]);
+  await Promise.all(
+    PRESETS.map((preset) =>
+      generateModule(preset, preset === "wasm" ? GENERATED : join(GENERATED, preset)),
+    ),
+  );
   await writeFiles(GENERATED, { "wgsl.js": await wgslModule(), "wgsl.d.ts": WGSL_TYPES });
 }
 
@@ -74,9 +75,8 @@ async function generate() {
  *
  * @param {string} preset
  * @param {string} folder
- * @param {{ isShared?: boolean }} options
  */
-async function generateModule(preset, folder, options) {
+async function generateModule(preset, folder) {
   const read = (/** @type {string} */ name) => readFile(join(BUILD, preset, name));
   const [glue, binary, types] = await Promise.all([
     read("layernorm_raw.js"),
@@ -86,7 +86,7 @@ async function generateModule(preset, folder, options) {
   const id = createHash("sha256").update(glue).update(binary).digest("hex").slice(0, 12);
   const wasm = Buffer.concat([binary, customSection("layernorm", id)]);
   await writeFiles(folder, {
-    "glue.js": `${await patchGlue(glue.toString(), options)}\nexport const buildId = "${id}";\n`,
+    "glue.js": `${await patchGlue(glue.toString(), { isShared: preset.endsWith("threads") })}\nexport const buildId = "${id}";\n`,
     "glue.d.ts": GLUE_TYPES,
     "raw.d.ts": types,
     "layernorm.wasm": wasm,

@@ -474,7 +474,7 @@ class Backward {
       const RunConstants& found = constants_[k / lanes];
       run_scale_[k] = found.scale;
       run_back_[k] = found.back;
-      grad_scale_[k] = 1;
+      grad_scale_[k] = grad_back_[k] = 1;
       minus_mean_.set(k, {-found.mean.high, -found.mean.low});
       factor_.set(k, found.factor);
       run_rstd_.set(k, found.rstd);
@@ -525,9 +525,18 @@ class Backward {
       } else if (most < 0x1p-700) {
         scale = kUp;
       }
-      changes = changes || scale != had;
+      if (scale == had) continue;
+      changes = true;
       grad_scale_[k] = scale;
-      run_back_[k] *= had / scale;
+      // Both ways back at once, unless together they vanish.
+      const bool was_apart = grad_back_[k] != 1;
+      grad_back_[k] = 1;
+      if (was_apart) continue;
+      if (run_back_[k] * (had / scale) < 0x1p-1000) {
+        grad_back_[k] = had / scale;
+      } else {
+        run_back_[k] *= had / scale;
+      }
     }
     scales_ = scales_ || changes;
     return changes;
@@ -670,6 +679,7 @@ class Backward {
     for (size_t k = 0; k < n; ++k) {
       if (run_rstd_.high[k] == 0) result.set(k, {0, 0});
     }
+    if (scales_) scale_by(grad_back_, result, n);
     if (two_) scale_by(run_back_, result, n);
     if (!adds()) return;
     if (grad_sum_.is_there()) {
@@ -721,8 +731,8 @@ class Backward {
   // Of each column; of one run in each lane.
   size_t lanes_ = 0;
   double run_scale_[kBlock], run_back_[kBlock];
-  double grad_scale_[kBlock];  // of the gradients of normalized values
-  bool scales_ = false;        // whether any is not 1
+  double grad_scale_[kBlock], grad_back_[kBlock];  // of the gradients of normalized values
+  bool scales_ = false;                            // whether any is not 1
   WideBlock minus_mean_, factor_, run_rstd_, mean_grad_, mean_product_;
   // Of each value of a block.
   WideBlock normalized_, affine_, of_result_, of_affine_, of_normalized_, scratch_;

@@ -227,8 +227,7 @@ struct NormalizerF32 {
 
     [[nodiscard]] simd::F32x4 operator()(simd::F32x4 x, simd::F32x4 w, simd::F32x4 b) const {
       if constexpr (kMean != Mean::kNone) x = x - mean;
-      x = x * multiplier;
-      if constexpr (kMean == Mean::kCorrected) x = x + correction;
+      x = kMean == Mean::kCorrected ? simd::mul_add(x, multiplier, correction) : x * multiplier;
       return simd::mul_add(x, w, b);
     }
   };

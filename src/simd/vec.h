@@ -104,11 +104,17 @@ inline F32x4 operator/(F32x4 a, F32x4 b) { return {wasm_f32x4_div(a.v, b.v)}; }
 inline F64x2 operator/(F64x2 a, F64x2 b) { return {wasm_f64x2_div(a.v, b.v)}; }
 inline F64x2 sqrt(F64x2 a) { return {wasm_f64x2_sqrt(a.v)}; }
 
+#ifdef __wasm_relaxed_simd__
+/// a * b + c, rounded once where the CPU has an instruction for it, else twice: a build of its own, whose bits differ.
+inline F32x4 mul_add(F32x4 a, F32x4 b, F32x4 c) { return {wasm_f32x4_relaxed_madd(a.v, b.v, c.v)}; }
+inline F64x2 mul_add(F64x2 a, F64x2 b, F64x2 c) { return {wasm_f64x2_relaxed_madd(a.v, b.v, c.v)}; }
+#else
 /// a * b + c, rounded twice: the same bits on every engine.
 template <class V>
 inline V mul_add(V a, V b, V c) {
   return a * b + c;
 }
+#endif
 
 // ---- Comparison and selection
 

@@ -79,9 +79,18 @@ async function use(tab) {
     tab.$eval(selector, (found) => /** @type {HTMLElement} */ (found).click());
   for (const norm of ["batch", "group", "rms"]) await press(`[name=norm][value=${norm}]`);
   for (const scale of ["0.1", "10", "100"]) await press(`[name=network-scale][value='${scale}']`);
+  await tab.focus("#adaptive-c1");
+  for (let i = 0; i < 5; i++) await tab.keyboard.press("ArrowRight");
+  await press("#exact-controls [data-run]");
+  const pause = (/** @type {number} */ ms) => new Promise((done) => setTimeout(done, ms));
+  for (const section of ["rms-cost", "speed"]) {
+    await press(`#${section}-controls [data-run]`);
+    await pause(3000);
+    await press(`#${section}-controls [data-stop]`);
+  }
   await press("#recurrent .run");
   await tab.waitForSelector("#recurrent [data-state=running]", { timeout: 60_000 });
-  await new Promise((done) => setTimeout(done, 4000));
+  await pause(4000);
   await press("#recurrent .stop");
 }
 

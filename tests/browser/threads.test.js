@@ -50,13 +50,15 @@ for (const engine of ENGINES) {
     const two = { used: { threads: 2, relaxedSimd: false, reasons: [] }, same: true };
 
     test("an isolated page and its Worker have two threads, with the bits of one", async () => {
-      assert.deepEqual(await open(ISOLATION), { main: two, worker: two });
+      const relaxed = { threads: 2, relaxedSimd: true, reasons: [] };
+      assert.deepEqual(await open(ISOLATION), { main: two, worker: two, relaxed });
     });
 
     test("a policy needs worker-src blob:", async () => {
       const policy = `${SCRIPTS}; worker-src 'self' blob:`;
       const headers = { ...ISOLATION, "content-security-policy": policy };
-      assert.deepEqual(await open(headers), { main: two, worker: two });
+      const { main, worker } = await open(headers);
+      assert.deepEqual({ main, worker }, { main: two, worker: two });
     });
 
     test("a policy that forbids the workers is named as the reason", async () => {
@@ -72,7 +74,9 @@ for (const engine of ENGINES) {
     test("a page that is not isolated has one thread, and is told of the headers", async () => {
       const reason =
         "threads: this page is not cross-origin isolated, by the headers COOP and COEP";
-      assert.deepEqual(await open({}), { main: one(reason), worker: one(reason) });
+      const { main, worker, relaxed } = await open({});
+      assert.deepEqual({ main, worker }, { main: one(reason), worker: one(reason) });
+      assert.deepEqual(relaxed, { threads: 1, relaxedSimd: true, reasons: [reason] });
     });
   });
 }

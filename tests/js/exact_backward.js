@@ -236,8 +236,10 @@ export function judgeGradients(problem, got, flushed = 0) {
         result = multiply(result, factor);
         allowed = multiply(allowed, absolute(factor));
       }
-      // Products that are subnormal have lost their last bits before they are multiplied by rstd.
-      const spacing = add(ONE, multiply(dyadic(64), rstd));
+      // Products that are subnormal have lost their last bits before they are multiplied by rstd. A float64 result that is has
+      // been rounded in both of its parts.
+      const parts = dtype === "float64" ? 2 : 1;
+      const spacing = add(dyadic(parts), multiply(dyadic(64), rstd));
       allowed = add(allowed, dyadic(flushed));
       judge(`gradInput ${i}`, got.gradInput[i], result, allowed, dtype, spacing);
     }

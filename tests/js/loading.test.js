@@ -75,22 +75,6 @@ describe("layernorm", () => {
     inlined.layerNorm(x);
   });
 
-  test("relaxedSimd, which the package has not, is named as a reason", async () => {
-    const result = {
-      threads: 1,
-      relaxedSimd: false,
-      reasons: ["relaxedSimd: this build has no relaxed SIMD"],
-    };
-    const options = { relaxedSimd: true };
-    assert.deepEqual(await inlined.init(options), result);
-    assert.deepEqual(await inlined.init(options), result);
-    assert.deepEqual(await inlined.init(), result);
-    await rejects(
-      inlined.init({ threads: 3 }),
-      "init: expected what is in use since the first call, got other options",
-    );
-  });
-
   test("other options are an Error after the first use, and while another init is pending", async () => {
     inlined.layerNorm(x);
     const inUse = "init: expected what is in use since the first call, got other options";

@@ -10,6 +10,7 @@ import {
   fill,
   numbersOf,
   open,
+  press,
   servePage,
   textOf,
   textsAt,
@@ -145,13 +146,6 @@ async function assertShows(tab, of) {
 const hashOf = ({ norm, items, groups, perPosition, cell }) =>
   `#norm=${norm}&items=${items}&groups=${groups}&perPosition=${Number(perPosition)}&cell=${cell}`;
 
-/** @param {Tab} tab @param {string} selector */
-const press = (tab, selector) =>
-  tab.evaluate(
-    (found) => /** @type {HTMLElement} */ (document.querySelector(found)).click(),
-    selector,
-  );
-
 /** @type {Case} */
 const START = { norm: "layer", items: 3, groups: 2, perPosition: false, cell: [2, 2, 2] };
 
@@ -282,7 +276,7 @@ for (const engine of ENGINES) {
       const chosen = { ...START, norm: "group", items: 2, groups: 4, cell: [1, 4, 3] };
       await assertShows(tab, chosen);
       assert.deepEqual(await look(tab), before);
-      await tab.click('[data-example="documents"]');
+      await press(tab, '[data-example="documents"]');
       await waitForHash(tab, "#norm=group&items=2&groups=4&seed=5&cell=1,4,3");
       await changeLanguage(tab, "ru");
       await assertShows(tab, chosen);

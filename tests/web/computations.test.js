@@ -134,27 +134,36 @@ test("every way on one thread gives the same LayerNorm, within its bound", async
   assert.ok(largestDifference(Float32Array.of(1.5), Float32Array.of(1)) === 0.5);
 });
 
-test("contenders are timed in turn, and the slower one is slower", async () => {
-  const counts = [0, 0];
-  /** @type {number[]} */
-  const order = [];
-  const contender = (/** @type {number} */ i, /** @type {number} */ ms) => ({
+test("contenders are timed in turn, by samples that are long beside the clock's step", async (t) => {
+  // A clock of its own, in steps of 0.1 ms: what else the machine does makes no difference.
+  let now = 0;
+  t.mock.method(performance, "now", () => {
+    now += 0.01;
+    return Math.floor(now * 10) / 10;
+  });
+  /** @type {{ which: number, calls: number }[]} */
+  const runs = [];
+  const contender = (/** @type {number} */ which, /** @type {number} */ ms) => ({
     run: (/** @type {number} */ calls) => {
-      order.push(i);
+      runs.push({ which, calls });
       repeat(calls, () => {
-        counts[i]++;
-        const end = performance.now() + ms;
-        while (performance.now() < end);
+        now += ms;
       });
     },
   });
-  const times = await timeInTurn([contender(0, 0.2), contender(1, 0.8)], {
-    budgetMs: 10,
-  });
-  assert.ok(times[0].ms > 0.15 && times[1].ms > 2 * times[0].ms, JSON.stringify(times));
-  assert.ok(times.every(({ samples }) => samples >= 3));
-  // After the calibrations, 0 1 0 1.
-  assert.match(order.join(""), /(01){3}/);
+  const times = await timeInTurn([contender(0, 0.03), contender(1, 5)], { budgetMs: 50 });
+  assert.ok(Math.abs(times[0].ms / 0.03 - 1) < 0.06 && Math.abs(times[1].ms / 5 - 1) < 0.06);
+  // 20 steps are 2 ms: 128 calls of the one, where 64 are too few, and a single one of the other.
+  const samples = runs.slice(-13);
+  assert.deepEqual(
+    new Set(samples.map(({ which, calls }) => `${which}: ${calls}`)),
+    new Set(["0: 128", "1: 1"]),
+  );
+  assert.deepEqual(
+    times.map(({ samples: count }) => count),
+    [13, 10],
+  );
+  assert.match(runs.map(({ which }) => which).join(""), /(01){10}000$/);
 });
 
 test("what is saved is a share of LayerNorm's time", () => {

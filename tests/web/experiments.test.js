@@ -7,7 +7,7 @@ import { EXPERIMENTS } from "../../web/experiments/experiments.js";
 import { ENGINES, launch } from "../browser/browsers.js";
 import { tf, tfl, use } from "../tfjs/backends.js";
 import { nn, tfjs } from "../tfjs/installed.js";
-import { changeLanguage, open, reach, servePage, textOf } from "./open_page.js";
+import { changeLanguage, open, press, reach, servePage, textOf } from "./open_page.js";
 
 /** @typedef {import("./open_page.js").Tab} Tab */
 /** @typedef {import("../../web/experiments/experiments.js").Name} Name */
@@ -37,10 +37,6 @@ async function courses(name, url) {
     return /** @type {import("../experiments/core/training.js").Step[]} */ (steps);
   });
 }
-
-/** @param {Tab} tab @param {string} selector */
-const press = (tab, selector) =>
-  tab.$eval(selector, (found) => /** @type {HTMLElement} */ (found).click());
 
 /** @param {Tab} tab @param {Name} name @param {string[]} states */
 const until = (tab, name, ...states) =>

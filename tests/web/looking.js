@@ -14,8 +14,22 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
  * @param {Tab} tab
  * @returns {Promise<string[]>}
  */
-export function findOverflow(tab) {
+export async function findOverflow(tab) {
+  await layOutAll(tab);
   return tab.evaluate(overflowing);
+}
+
+/** What is off the screen is laid out, too: else it has no boxes, or those of another width. @param {Tab} tab */
+function layOutAll(tab) {
+  return tab.evaluate(async () => {
+    for (const section of /** @type {NodeListOf<HTMLElement>} */ (
+      document.querySelectorAll("article > section")
+    )) {
+      section.style.contentVisibility = "visible";
+    }
+    // Charts are drawn for their width one frame later.
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  });
 }
 
 /** Run in the page. */
@@ -50,6 +64,7 @@ function overflowing() {
  * @returns {Promise<string[]>} violations, one a line
  */
 export async function violations(tab) {
+  await layOutAll(tab);
   await tab.evaluate(AXE);
   return tab.evaluate(async () => {
     const { violations: found } = await /** @type {any} */ (globalThis).axe.run(document, {

@@ -4,7 +4,16 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { ENGINES, launch } from "../browser/browsers.js";
 import { Random } from "../js/random.js";
-import { changeLanguage, fill, numbersOf, open, reach, servePage, textOf } from "./open_page.js";
+import {
+  changeLanguage,
+  fill,
+  numbersOf,
+  open,
+  press,
+  reach,
+  servePage,
+  textOf,
+} from "./open_page.js";
 
 /** @typedef {import("./open_page.js").Tab} Tab */
 
@@ -82,18 +91,16 @@ for (const engine of ENGINES) {
       await reach(tab, "network");
       const start = { seed: 1, scale: 1, eps: 1e-5, item: 0, isNormalized: true };
       await assertShows(tab, start);
-      const press = (/** @type {string} */ selector) =>
-        tab.$eval(selector, (found) => /** @type {HTMLElement} */ (found).click());
-      await press("[name=network-scale][value='0.1']");
-      await press("[name=network-item][value='7']");
+      await press(tab, "[name=network-scale][value='0.1']");
+      await press(tab, "[name=network-item][value='7']");
       await assertShows(tab, { ...start, scale: 0.1, item: 7 });
       // Keras's eps is no longer small beside a variance of 0.003.
-      await press("#network-keras");
+      await press(tab, "#network-keras");
       await assertShows(tab, { ...start, scale: 0.1, item: 7, eps: 1e-3 });
       assert.match(await textOf(tab, "#network-theirs"), /LayerNormalization/);
       assert.match(await textOf(tab, "#network-ours"), /eps: 1e-3/);
       await fill(tab, "network-seed", "77");
-      await press("#network-norm");
+      await press(tab, "#network-norm");
       await assertShows(tab, { ...start, seed: 77, scale: 0.1, item: 7, isNormalized: false });
       await fill(tab, "network-seed", "0");
       assert.match(await textOf(tab, "#network-finding"), /whole number from 1 to 9999/);
@@ -103,9 +110,7 @@ for (const engine of ENGINES) {
     test("has the chart's numbers in a table: 128 values before and after", async () => {
       const { tab } = await open(browser, `${server.url}?lang=en`);
       await reach(tab, "network");
-      await tab.$eval("#network-chart summary", (found) =>
-        /** @type {HTMLElement} */ (found).click(),
-      );
+      await press(tab, "#network-chart summary");
       await tab.waitForSelector("#network-chart tbody tr");
       const rows = await tab.$$eval("#network-chart tbody tr", (found) =>
         found.map((row) => [...row.querySelectorAll("td")].map((cell) => Number(cell.textContent))),

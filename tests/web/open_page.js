@@ -84,6 +84,14 @@ export async function reach(tab, id) {
     { timeout: 20_000, polling: 100 },
     id,
   );
+  await settled(tab);
+}
+
+/** What has just come on the screen is laid out in the next frame, its charts in the one after. @param {Tab} tab */
+function settled(tab) {
+  return tab.evaluate(
+    () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+  );
 }
 
 /**
@@ -124,6 +132,16 @@ export async function until(isSo, { what, ms = 80_000 }) {
 export function says(tab, root, pattern) {
   const status = () => textOf(tab, `${root} [role=status]`);
   return until(async () => pattern.test(await status()), { what: `${root} says ${pattern}` });
+}
+
+/**
+ * What was asked of other places. Firefox has a font of its own for the marks of lists, in a data: address.
+ *
+ * @param {readonly string[]} requests
+ * @param {string} url the page's
+ */
+export function elsewhere(requests, url) {
+  return requests.filter((address) => /^\w+:\/\//.test(address) && !address.startsWith(url));
 }
 
 /** Reaches every section. @param {Tab} tab */

@@ -144,7 +144,7 @@ export function mountPanel(body, panel) {
     body.querySelector(".live")?.setAttribute("data-state", state);
     if (run === undefined) return;
     bar.value = run.share;
-    find(".share").textContent =
+    find(".percent").textContent =
       `${Math.floor(100 * run.share)}${currentLanguage() === "ru" ? "\u00a0" : ""}%`;
     /** @type {Record<string, string>} */
     const words = {

@@ -224,6 +224,28 @@ export default {
   runFailed: "It failed: {message}",
   runProgress: "How far it has got",
 
+  claimsTitle: "Advantages and limits",
+  claimsText:
+    "What the documents say for and against LayerNorm, and where this page lets you see it.",
+  claimsFor: "For",
+  claimBatch:
+    "<b>It does not depend on the batch.</b> The last column of <a href='#block'>the block’s table</a> has each value with its item alone: only BatchNorm’s changes.",
+  claimInference:
+    "<b>It is the same in training and in use.</b> Its statistics come from the input itself, so there is nothing to keep; BatchNorm keeps averages for later.",
+  claimSequences:
+    "<b>It suits sequences.</b> Each state of <a href='#recurrent'>a recurrent network</a> is normalized by itself, however long the text.",
+  claimStable:
+    "<b>It keeps activations and gradients of a steady size.</b> Multiply the inputs of <a href='#network'>the network</a> by 100. For gradients it matters where it stands: see <a href='#transformers'>transformers</a>.",
+  claimsAgainst: "Against",
+  claimCost:
+    "<b>It takes time.</b> <a href='#speed'>How much</a>, on your machine; and <a href='#rms-cost'>what RMSNorm saves</a> of it.",
+  claimScale:
+    "<b>It removes the input’s own scale.</b> Inputs ten times larger give <a href='#network'>the network</a> nearly the same outputs: if the size meant something, it is lost.",
+  claimSmall:
+    "<b>It is touchy where the variance is small.</b> There <a href='#small-variance'>ε decides</a> what comes out.",
+  claimReplacement:
+    "<b>It does not replace BatchNorm everywhere.</b> In <a href='#convolutional'>a small convolutional network</a> you can run both.",
+
   errataTitle: "Where the documents are wrong",
   errataText:
     "This page follows two documents, “What is Layer Normalization?” in English and «Layer Normalization» in Russian. Misprints in the example are marked above, at <a href='#normalize'>the roots of <b>x</b><sub>2</sub> and <b>x</b><sub>3</sub></a> and at <a href='#scale'>the result of <b>x</b><sub>2</sub></a>. The others are in the Russian document’s text:",

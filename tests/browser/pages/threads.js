@@ -18,6 +18,10 @@ if (typeof document === "undefined") {
     (error) => postMessage(`${error}`),
   );
 } else {
-  const finished = check().then(async (main) => ({ main, worker: await inWorker() }));
+  const finished = check().then(async (main) => ({
+    main,
+    worker: await inWorker(),
+    relaxed: await layernorm.init({ relaxedSimd: true, threads: 2 }),
+  }));
   Object.assign(globalThis, { finished });
 }

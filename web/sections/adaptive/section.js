@@ -133,7 +133,7 @@ function codeOf(vectors) {
   return [
     `const dims = ${dims};`,
     "const y = layerNorm({ data: x, dims }, {",
-    "  scale: { data: scale, dims }, // of each item",
+    "  scale: { data: scale, dims },",
     "  shift: { data: shift, dims },",
     "});",
   ].join("\n");

@@ -42,3 +42,27 @@ export function changeByNoise(base, size, eps) {
   );
   return Math.max(...after.map((value, i) => Math.abs(value - before[i])));
 }
+
+/** Only the visitor's own eps is ever new. */
+const MOST_KEPT = 50;
+
+/** @param {(eps: number) => number[]} make */
+function kept(make) {
+  /** @type {Map<number, number[]>} */
+  const curves = new Map();
+  return (/** @type {number} */ eps) => {
+    const curve = curves.get(eps) ?? make(eps);
+    if (curves.size < MOST_KEPT) curves.set(eps, curve);
+    return curve;
+  };
+}
+
+export const deviationCurve = kept((eps) =>
+  DEVIATIONS.map((deviation) => deviationAfter(deviation, eps)),
+);
+export const noiseCurve = kept((eps) =>
+  DEVIATIONS.map((size) => changeByNoise("constant", size, eps)),
+);
+export const signalCurve = kept((eps) =>
+  DEVIATIONS.map((size) => changeByNoise("signal", size, eps)),
+);

@@ -4,7 +4,15 @@ import { Chart } from "../../chart.js";
 import { figure, shownFigure } from "../../figures.js";
 import { t } from "../../i18n.js";
 import { numberHtml } from "../../views.js";
-import { changeByNoise, DEVIATIONS, deviationAfter, EPSES, TABLE_DEVIATIONS } from "./curves.js";
+import {
+  DEVIATIONS,
+  deviationAfter,
+  deviationCurve,
+  EPSES,
+  noiseCurve,
+  signalCurve,
+  TABLE_DEVIATIONS,
+} from "./curves.js";
 import html from "./section.html";
 
 export { html };
@@ -79,10 +87,7 @@ function drawDeviations(target, epses) {
       },
       lines: linesOf(epses),
     },
-    [
-      DEVIATIONS,
-      ...epses.map((eps) => DEVIATIONS.map((deviation) => deviationAfter(deviation, eps))),
-    ],
+    [DEVIATIONS, ...epses.map(deviationCurve)],
   );
 }
 
@@ -107,11 +112,7 @@ function drawNoise(target, epses) {
         { label: t("smallSignal", { eps: nameOf(signalEps) }), color: "--edge", dash: [1, 4] },
       ],
     },
-    [
-      DEVIATIONS,
-      ...epses.map((eps) => DEVIATIONS.map((size) => changeByNoise("constant", size, eps))),
-      DEVIATIONS.map((size) => changeByNoise("signal", size, signalEps)),
-    ],
+    [DEVIATIONS, ...epses.map(noiseCurve), signalCurve(signalEps)],
   );
 }
 

@@ -1,11 +1,10 @@
-// The build for threads, in a file of its own that is loaded when they are asked for. Its memory is shared: a worker has an
-// instance of its own of the same module over it, and waits there for its part of a call.
-import createGlue from "./generated/threads/glue.js";
+// The threads that share the work of calls, in a file that is loaded when they are asked for, beside one of the builds for them.
+// The memory of those is shared: a worker has an instance of its own of the same module over it, and waits there for its part of
+// a call.
 import type { MainModule } from "./generated/threads/raw.js";
-import text from "./generated/threads/wasm_text.js";
 import type { Raw } from "./raw_call.js";
 import type { WasmBackend } from "./wasm_backend.js";
-import type { WasmText } from "./wasm_text.js";
+import type { Build } from "./wasm_module.js";
 
 /** The threads that share the work of calls, the one that calls among them. */
 export interface Team {
@@ -25,12 +24,6 @@ const STACK_BYTES = 320 * 1024;
 const INITIAL_PAGES = 32;
 // All that has addresses, and less for engines that reserve it at once.
 const MAXIMUM_PAGES = [65536, 32768, 16384];
-
-/** What the loading entry gives: imports of it would have the bundler split what all entries share into more files. */
-export interface Tools {
-  compile(text: WasmText): Promise<WebAssembly.Module>;
-  backendOf(raw: Raw): WasmBackend;
-}
 
 /** What a worker is told. */
 interface Start {
@@ -61,17 +54,22 @@ interface StartedWorker {
 }
 
 /**
- * Loads the build and starts so many threads, or says why it cannot.
+ * Starts so many threads, or says why it cannot. What entries share is given: imports of it would have the bundler split it into
+ * more files.
  *
  * @throws {Error} if this engine or page does not allow it
  */
-export async function startTeam(asked: number, { compile, backendOf }: Tools): Promise<Team> {
+export async function startTeam(
+  asked: number,
+  module: WebAssembly.Module,
+  createGlue: Build["createGlue"],
+  backendOf: (raw: Raw) => WasmBackend,
+): Promise<Team> {
   const threads = Math.min(asked, MOST_THREADS);
-  const module = await compile(text);
   const memory = makeMemory();
   const glue = createGlue({ wasmMemory: memory });
   const instance = await WebAssembly.instantiate(module, glue.imports);
-  const raw = glue.start(instance) as Raw & MainModule;
+  const raw = glue.start(instance) as Raw as Raw & MainModule;
   const backend = backendOf(raw);
   const workers: StartedWorker[] = [];
   const end = () => {
