@@ -49,7 +49,7 @@ export function formOf(
   if (subgroups !== undefined) {
     const { least, most } = subgroups;
     const form = { reduce: "reduce_subgroups", lanes: most } as const;
-    if (least < WIDE) {
+    if (most < WIDE) {
       const whole = count <= ALONE || (count <= 4 * ALONE && runs >= 16);
       return { ...form, values: "streamed", piece: whole ? count : 2048, blocks: true };
     }

@@ -58,7 +58,7 @@ export const GPU_OPS = Object.fromEntries(
   Object.values(OPS).map((op) => {
     const options = new Map<string, Reader>();
     for (const [name, read] of op.options) options.set(name, READERS.get(read) ?? read);
-    options.set("encoder", readEncoder).set("allocate", readAllocate);
+    options.set("allocate", readAllocate).set("encoder", readEncoder);
     return [op.name, { ...op, options }];
   }),
 ) as unknown as Readonly<Record<OpName, Op>>;

@@ -183,7 +183,7 @@ export async function benchWebGpu(shapes, rounds, tell) {
     const bias = Float32Array.from({ length: features }, (_, i) => 0.1 * Math.cos(i));
     const expected = reference(x, features, weight, bias);
     const contenders = await prepare(dims, x, weight, bias, ort, tf);
-    /** @type {Record<string, { ms: number, error: number, onGpu?: number }>} */
+    /** @type {Record<string, { ms: number, least: number, error: number, onGpu?: number }>} */
     const row = {};
     /** @type {Record<string, number[]>} */
     const samples = {};
@@ -198,7 +198,7 @@ export async function benchWebGpu(shapes, rounds, tell) {
       const error = isCopy ? 0 : sampledError(y, expected);
       if (error > 1e-3 && name === "layernorm")
         throw new Error(`${name} is off by ${error} at ${dims}`);
-      row[name] = { ms: 0, error };
+      row[name] = { ms: 0, least: 0, error };
     }
     for (let i = 0; i < rounds; i++) {
       for (const [name, { run, done }] of Object.entries(contenders)) {
@@ -208,7 +208,10 @@ export async function benchWebGpu(shapes, rounds, tell) {
         samples[name].push(performance.now() - start);
       }
     }
-    for (const [name, times] of Object.entries(samples)) row[name].ms = median(times);
+    for (const [name, times] of Object.entries(samples)) {
+      row[name].ms = median(times);
+      row[name].least = Math.min(...times);
+    }
     for (const [name, { onGpu }] of Object.entries(contenders)) {
       if (onGpu === undefined) continue;
       const times = [];
