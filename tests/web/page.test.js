@@ -11,6 +11,7 @@ import {
   fill,
   numbersOf,
   open,
+  press,
   servePage,
   shownWorks,
   textOf,
@@ -223,9 +224,9 @@ for (const engine of ENGINES) {
       await tab.waitForSelector(":root[data-ready]");
       const vectors = [[1, 2, 3.5, 4], ...EXAMPLE.vectors.slice(1)];
       await assertShows(tab, { ...EXAMPLE, vectors, eps: 0.001 });
-      await tab.click('#errata a[href="#scale"]');
+      await press(tab, '#errata a[href="#scale"]');
       assert.equal(new URL(tab.url()).hash, "#scale&x1=1,2,3.5,4&eps=0.001");
-      await tab.click('[data-example="documents"]');
+      await press(tab, '[data-example="documents"]');
       await waitForHash(tab, "#scale");
       await tab.close();
 
