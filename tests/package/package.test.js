@@ -11,8 +11,11 @@ import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { graph, pack, ROOT } from "./pack.js";
 
-/** Of what an entry has that `layernorm` lacks. */
-const BESIDE_BUDGET = 8 * 1024;
+/**
+ * Of what an entry has that `layernorm` lacks. `layernorm/tfjs` has the kernels for a GPU with it: its operations are
+ * synchronous, so nothing could be loaded later.
+ */
+const BESIDE_BUDGETS = { "layernorm/nn": 8 * 1024, "layernorm/tfjs": 44 * 1024 };
 const GZIP_BUDGET = 58 * 1024;
 
 const { tarball, files, project, installed } = pack();
@@ -131,8 +134,8 @@ test(`import "${manifest.name}" loads at most ${GZIP_BUDGET} bytes gzip`, (t) =>
   assert.ok(total <= GZIP_BUDGET, `${total} bytes`);
 });
 
-for (const name of ["layernorm/nn", "layernorm/tfjs"]) {
-  test(`import "${name}" loads at most ${BESIDE_BUDGET} bytes gzip beside "${manifest.name}"`, (t) => {
+for (const [name, budget] of Object.entries(BESIDE_BUDGETS)) {
+  test(`import "${name}" loads at most ${budget} bytes gzip beside "${manifest.name}"`, (t) => {
     const load = (/** @type {string} */ entry) =>
       graph(join(installed, manifest.exports[entry].default), { dynamic: false });
     const base = load(".");
@@ -142,7 +145,7 @@ for (const name of ["layernorm/nn", "layernorm/tfjs"]) {
       0,
     );
     t.diagnostic(`${total} gzip`);
-    assert.ok(total <= BESIDE_BUDGET, `${total} bytes`);
+    assert.ok(total <= budget, `${total} bytes`);
   });
 }
 

@@ -15,21 +15,15 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
  * @returns {Promise<string[]>}
  */
 export async function findOverflow(tab) {
-  await layOutAll(tab);
+  await drawn(tab);
   return tab.evaluate(overflowing);
 }
 
-/** What is off the screen is laid out, too: else it has no boxes, or those of another width. @param {Tab} tab */
-function layOutAll(tab) {
-  return tab.evaluate(async () => {
-    for (const section of /** @type {NodeListOf<HTMLElement>} */ (
-      document.querySelectorAll("article > section")
-    )) {
-      section.style.contentVisibility = "visible";
-    }
-    // Charts are drawn for their width one frame later.
-    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-  });
+/** Charts are drawn for their width one frame later. @param {Tab} tab */
+function drawn(tab) {
+  return tab.evaluate(
+    () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+  );
 }
 
 /** Run in the page. */
@@ -64,7 +58,7 @@ function overflowing() {
  * @returns {Promise<string[]>} violations, one a line
  */
 export async function violations(tab) {
-  await layOutAll(tab);
+  await drawn(tab);
   await tab.evaluate(AXE);
   return tab.evaluate(async () => {
     const { violations: found } = await /** @type {any} */ (globalThis).axe.run(document, {
