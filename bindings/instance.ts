@@ -171,7 +171,9 @@ export function initSync(inlined: Inlined, source: unknown): InitResult {
 
 function resultInUse(where: string, request: InitRequest): InitResult {
   if (!matches(request, current!.request, current!.result)) {
-    throw new Error(`${where}: expected what is in use since the first call, got other options`);
+    throw new Error(
+      `${where}: expected the options in use since the first call, or dispose() before others, got others`,
+    );
   }
   return copyOf(current!.result);
 }

@@ -55,5 +55,7 @@ export function readFlag(where: string, name: string, value: unknown): boolean {
 
 /** Dimensions, or a number for one of them. */
 export function readSize(where: string, name: string, value: unknown): number[] {
-  return readDims(where, name, typeof value === "number" ? [value] : value);
+  if (typeof value === "number") return readDims(where, name, [value]);
+  if (Array.isArray(value)) return readDims(where, name, value);
+  throw wrongType(where, name, "an integer or an array of integers", describe(value));
 }

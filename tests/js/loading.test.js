@@ -77,7 +77,8 @@ describe("layernorm", () => {
 
   test("other options are an Error after the first use, and while another init is pending", async () => {
     inlined.layerNorm(x);
-    const inUse = "init: expected what is in use since the first call, got other options";
+    const inUse =
+      "init: expected the options in use since the first call, or dispose() before others, got others";
     for (const options of [{ module }, { bytes }, { url: WASM }, { threads: 2 }]) {
       await rejects(inlined.init(options), inUse);
     }

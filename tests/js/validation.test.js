@@ -291,7 +291,7 @@ const RULES = {
     ),
     typeError(
       () => norm({ normalizedShape: "3" }),
-      'layerNorm: "normalizedShape" expected an array of integers, got "3"',
+      'layerNorm: "normalizedShape" expected an integer or an array of integers, got "3"',
     ),
     rangeError(
       () => norm({ normalizedShape: -3 }),
