@@ -81,6 +81,7 @@ export function normalizeRuns(
             ...momentOverrides(d),
             ...recordOverrides(d),
             ...affineOverrides(d),
+            ...(quads ? alongOverrides(view) : {}),
           },
           workgroups: Math.ceil(runs / (THREADS / lanes)),
           fill: (uniform) => {
@@ -126,12 +127,8 @@ export function normalizePieces(
   const boxes = e.slabs(view, uses);
   // A cut within the last dimension would leave quads there only where it is a multiple of four.
   if (boxes!.some(({ size }) => size.at(-1)! % 4 !== 0)) return false;
-  const blocks =
-    canBlocks(e, form, view, uses) && boxes!.every(({ size }) => size.at(-1)! % BLOCK === 0);
-  const piece = Math.ceil(Math.min(most, 4096) / BLOCK) * BLOCK;
   return e.emit(
     {
-      blocks,
       kernel: "pieces_kernel",
       view,
       x: strides,
@@ -145,16 +142,14 @@ export function normalizePieces(
       make: (box) => {
         const runs = runsIn(view, box);
         const here = product(box.size) / runs;
+        const together = form.blocks ? runsTogether(view, uses, runs) : 1;
+        // Shorter pieces of more runs: as many workgroups as without.
+        const piece = Math.ceil(Math.min(most, 4096) / together / 4) * 4;
         const chunks = Math.ceil(here / piece);
         return {
-          parts: [
-            "moments",
-            reduce,
-            ...(blocks ? ["tile_blocks", "tile_moments"] : ["tile_quads", "streamed"]),
-            ...finishParts(d, true, blocks),
-          ],
-          overrides: affineOverrides(d),
-          workgroups: Math.ceil((runs * chunks) / (THREADS / lanes)),
+          parts: ["moments", reduce, ...affineParts(d), "along"],
+          overrides: { ...affineOverrides(d), ...alongOverrides(view), together },
+          workgroups: Math.ceil(((runs / together) * chunks) / (THREADS / lanes)),
           fill: (uniform) =>
             uniform
               .set("runs", runs)
@@ -168,6 +163,15 @@ export function normalizePieces(
     true,
     boxes,
   );
+}
+
+/** How many neighbouring runs, a divisor of all, a lane of a CPU takes: those along one dimension that have the same parameters. */
+function runsTogether(view: readonly Axis[], uses: readonly Use[], runs: number): number {
+  const kept = view.flatMap(({ reduced }, d) => (reduced ? [] : [d]));
+  const parameters = uses.filter(({ role }) => role === "parameter");
+  const same = parameters.every(({ strides }) => strides[kept[0]!] === 0);
+  if (kept.length !== 1 || parameters.length === 0 || !same) return 1;
+  return [4, 3, 2].find((many) => runs % many === 0) ?? 1;
 }
 
 /** Whether lanes take blocks: what is stored as float32 and stands in whole ones, or does not advance along a run. */
@@ -201,6 +205,11 @@ export function tileParts(quads: boolean, blocks: boolean, values: Form["values"
 
 function finishParts(d: Descriptor, quads: boolean, blocks: boolean): string[] {
   const parts = affineParts(d);
-  if (quads && blocks) return [...parts, "finish_blocks"];
-  return [...parts, "affine_at", quads ? "finish_quads" : "finish_elements", "finish"];
+  if (quads && blocks) return [...parts, "along", "finish_blocks"];
+  if (quads) return [...parts, "affine_at", "along", "finish_quads", "finish"];
+  return [...parts, "affine_at", "finish_elements", "finish"];
+}
+
+function alongOverrides(view: readonly Axis[]) {
+  return { several: +(view.filter(({ reduced }) => reduced).length > 1) };
 }

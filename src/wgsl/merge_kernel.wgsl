@@ -9,11 +9,13 @@ fn in_scale(piece: vec4f, exponent: i32) -> vec3f {
 fn work(group: u32, lane: u32) {
   let run = group * width() + run_of(lane);
   let turn = turn_of(lane);
-  let begin = dims.first_chunk + min(run, dims.runs - 1u) * dims.all_chunks;
+  let begin = dims.first_chunk + run * dims.all_chunks;
+  // Beyond the last run there is nothing to read.
+  let count = select(0u, dims.all_chunks, run < dims.runs);
   let inverse = reciprocal(dims.size);
 
   var top = 0u;
-  for (var i = turn; i < dims.all_chunks; i += lane_count()) {
+  for (var i = turn; i < count; i += lane_count()) {
     top = max(top, bitcast<u32>(pieces[2u * (begin + i) + 1u].y));
   }
   let all_tops = reduce(lane, 0.0, 0.0, top).top;
@@ -21,7 +23,7 @@ fn work(group: u32, lane: u32) {
   let exponent = exponent_of(scale);
 
   var sum = 0.0;
-  for (var i = turn; i < dims.all_chunks; i += lane_count()) {
+  for (var i = turn; i < count; i += lane_count()) {
     let piece = in_scale(pieces[2u * (begin + i)], exponent);
     sum += (piece.x + piece.y) * (pieces[2u * (begin + i) + 1u].x * inverse);
   }
@@ -30,14 +32,14 @@ fn work(group: u32, lane: u32) {
   for (var pass_number = 0u; ; pass_number++) {
     // Sums of 16 pieces by themselves: one long chain of additions would add up its errors.
     var sums = vec2f();
-    for (var i = turn; i < dims.all_chunks; i += 16u * lane_count()) {
+    for (var i = turn; i < count; i += 16u * lane_count()) {
       var part = vec2f();
-      for (var k = 0u; k < 16u && i + k * lane_count() < dims.all_chunks; k++) {
+      for (var k = 0u; k < 16u && i + k * lane_count() < count; k++) {
         let at = 2u * (begin + i + k * lane_count());
         let piece = in_scale(pieces[at], exponent);
-        let count = pieces[at + 1u].x;
+        let values = pieces[at + 1u].x;
         let deviation = opaque(vec4f(piece.x - m.shift)).x + piece.y;
-        part += vec2f(deviation * count, piece.z + deviation * deviation * count);
+        part += vec2f(deviation * values, piece.z + deviation * deviation * values);
       }
       sums += part;
     }

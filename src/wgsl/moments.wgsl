@@ -35,16 +35,15 @@ fn exponent_of(power_of_two: f32) -> i32 {
   return i32(bitcast<u32>(power_of_two) >> 23u) - 127;
 }
 
-// Values times a power of two. Arithmetic may take subnormal values for 0; where they matter they are integers times 2^-149.
+// Values times a power of two. Arithmetic may take subnormal values for 0; where they matter, 2^-126 is added to their magnitude,
+// by its bits, and taken off the product again. No branch: a CPU that is a GPU's stand-in would go both ways.
 fn scaled(v: vec4f, scale: f32) -> vec4f {
-  if (scale < 0x1p64) {
-    return v * scale;
-  }
-  let magnitude = bitcast<vec4u>(v) & vec4u(0x7fffffffu);
-  let sign = bitcast<vec4u>(v) & vec4u(0x80000000u);
-  let tiny = vec4f(magnitude) * power_of_two(exponent_of(scale) - 149);
-  let signed = bitcast<vec4f>(bitcast<vec4u>(tiny) | sign);
-  return select(v * scale, signed, magnitude < vec4u(0x800000u));
+  let bits = bitcast<vec4u>(v);
+  let lift = bitcast<f32>(bitcast<u32>(scale) - (126u << 23u));
+  let magnitude = bitcast<vec4f>((bits & vec4u(0x7fffffffu)) | vec4u(0x800000u)) * scale - lift;
+  let signed = bitcast<vec4f>(bitcast<vec4u>(magnitude) | (bits & vec4u(0x80000000u)));
+  let is_tiny = (bits & vec4u(0x7f800000u)) == vec4u();
+  return select(v * scale, signed, is_tiny & vec4<bool>(scale >= 0x1p64));
 }
 
 // Values each times its own power of two.

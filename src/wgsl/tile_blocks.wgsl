@@ -15,10 +15,6 @@ fn block_index(k: u32, turn: u32) -> u32 {
   return 16u * (k * lane_count() + turn);
 }
 
-fn block_count(count: u32) -> u32 {
-  return (count + 16u * lane_count() - 1u) / (16u * lane_count());
-}
-
 fn top_of(v: vec4f, w: vec4f) -> vec4u {
   return max(bitcast<vec4u>(v) & vec4u(0x7fffffffu), bitcast<vec4u>(w) & vec4u(0x7fffffffu));
 }
@@ -27,17 +23,16 @@ fn tile_sums(turn: u32, count: u32) -> TileSums {
   var all = TileSums();
   let x = dims.x + source.x + source.first;
   // Sums of 4 blocks by themselves: one long chain of additions would add up its errors.
-  for (var begin = 0u; begin < block_count(count); begin += 4u) {
+  let step = block_index(1u, 0u);
+  for (var begin = block_index(0u, turn); begin < count; begin += 4u * step) {
     var sums = vec4f();
     var powers = vec4f();
-    for (var k = begin; k < min(begin + 4u, block_count(count)); k++) {
-      let index = block_index(k, turn);
-      if (index < count) {
-        let v = x_block(x + index);
-        sums += (v[0] + v[1]) + (v[2] + v[3]);
-        powers += (power_of(v[0]) + power_of(v[1])) + (power_of(v[2]) + power_of(v[3]));
-        all.tops = max(max(all.tops, top_of(v[0], v[1])), top_of(v[2], v[3]));
-      }
+    let end = min(begin + 4u * step, count);
+    for (var index = begin; index < end; index += step) {
+      let v = x_block(x + index);
+      sums += (v[0] + v[1]) + (v[2] + v[3]);
+      powers += (power_of(v[0]) + power_of(v[1])) + (power_of(v[2]) + power_of(v[3]));
+      all.tops = max(max(all.tops, top_of(v[0], v[1])), top_of(v[2], v[3]));
     }
     all.sums += sums;
     all.powers += powers;
@@ -48,20 +43,19 @@ fn tile_sums(turn: u32, count: u32) -> TileSums {
 fn tile_sums_about(shift: f32, scale: f32, turn: u32, count: u32) -> TileSums {
   var all = TileSums();
   let x = dims.x + source.x + source.first;
-  for (var begin = 0u; begin < block_count(count); begin += 4u) {
+  let step = block_index(1u, 0u);
+  for (var begin = block_index(0u, turn); begin < count; begin += 4u * step) {
     var sums = vec4f();
     var powers = vec4f();
-    for (var k = begin; k < min(begin + 4u, block_count(count)); k++) {
-      let index = block_index(k, turn);
-      if (index < count) {
-        let v = x_block(x + index);
-        let a = scaled(v[0], scale) - shift;
-        let b = scaled(v[1], scale) - shift;
-        let c = scaled(v[2], scale) - shift;
-        let d = scaled(v[3], scale) - shift;
-        sums += (a + b) + (c + d);
-        powers += (power_of(a) + power_of(b)) + (power_of(c) + power_of(d));
-      }
+    let end = min(begin + 4u * step, count);
+    for (var index = begin; index < end; index += step) {
+      let v = x_block(x + index);
+      let a = scaled(v[0], scale) - shift;
+      let b = scaled(v[1], scale) - shift;
+      let c = scaled(v[2], scale) - shift;
+      let d = scaled(v[3], scale) - shift;
+      sums += (a + b) + (c + d);
+      powers += (power_of(a) + power_of(b)) + (power_of(c) + power_of(d));
     }
     all.sums += sums;
     all.powers += powers;

@@ -33,6 +33,21 @@ after(() => norm?.dispose());
 /** @type {Map<string, { error: number, where: string }>} */
 const maxima = new Map();
 
+/** A case on the GPU, within its bound. @param {string} name @param {string} dtype @param {any} made @param {string} where @param {any} how */
+async function judge(name, dtype, made, where, how) {
+  const results = await resultsOnGpu(norm, made, how);
+  if (results.sum) assert.deepEqual(results.sum, made.x, `${where}: sum`);
+  const verdict = judgeOperation(made.setting, made.x, { output: results.output });
+  const { index, got, expected } = verdict;
+  const error = verdict.error / allowed(made);
+  const key = `${name} ${dtype}`;
+  if (error > (maxima.get(key)?.error ?? -1)) maxima.set(key, { error, where });
+  assert.ok(
+    error <= 1,
+    `${where}: index ${index} got ${got}, expected ${expected}, ${error} of its bound`,
+  );
+}
+
 for (const [name, { op }] of Object.entries(OPERATIONS)) {
   for (const [l, { name: layoutName }] of layoutsOf(op, 4).entries()) {
     for (const [d, dtype] of DTYPES.entries()) {
@@ -54,22 +69,34 @@ for (const [name, { op }] of Object.entries(OPERATIONS)) {
           const made = makeCase({ name, layout, dtype, family, kind, eps, seed });
           if (!made.x.every(Number.isFinite)) continue;
           const where = `${name} ${dtype} ${family} [${layout.dims}] ${layout.name} eps ${eps} ${kind} seed ${seed}`;
-          const how = { inPlace: turn % 3 === 1, parametersOnGpu: turn % 5 < 3 };
-          const results = await resultsOnGpu(norm, made, how);
-          if (results.sum) assert.deepEqual(results.sum, made.x, `${where}: sum`);
-          const verdict = judgeOperation(made.setting, made.x, { output: results.output });
-          const { index, got, expected } = verdict;
-          const error = verdict.error / allowed(made);
-          const key = `${name} ${dtype}`;
-          if (error > (maxima.get(key)?.error ?? -1)) maxima.set(key, { error, where });
-          assert.ok(
-            error <= 1,
-            `${where}: index ${index} got ${got}, expected ${expected}, ${error} of its bound`,
-          );
+          await judge(name, dtype, made, where, {
+            inPlace: turn % 3 === 1,
+            parametersOnGpu: turn % 5 < 3,
+          });
         }
       });
     }
   }
+}
+
+for (const dtype of DTYPES) {
+  test(`long runs are within their bound on a GPU, whatever their number (${dtype})`, {
+    skip,
+  }, async () => {
+    const name = "layerNorm";
+    for (const [turn, runs] of [1, 2, 3, 4, 5, 8].entries()) {
+      // Parameters that all runs share, and such as each item has of its own.
+      for (const kind of ["weightBias", "items"]) {
+        const layout = { name: "long runs", dims: [runs, 4100], axes: [1], options: {} };
+        const family = ["mean7", "magnitude1e_38", "normal"].filter((each) =>
+          families(dtype).includes(each),
+        )[turn % 2];
+        const made = makeCase({ name, layout, dtype, family, kind, eps: 0, seed: turn });
+        const where = `${runs} long runs ${dtype} ${family} ${kind} seed ${turn}`;
+        await judge(name, dtype, made, where, {});
+      }
+    }
+  });
 }
 
 test("operations on a GPU: the largest errors of the cases above, as multiples of their bounds", {
