@@ -152,11 +152,12 @@ class ColumnsF32 final : public Panel<float> {
   ColumnsF32(const Call& call, size_t first, size_t rows, size_t fold)
       : Panel(call, first, rows, fold),
         centered_(is_centered(call.op)),
-        weight_bound_(weigh(call)),
-        narrow_(scaling_.size >= kShortColumn && weight_bound_ <= 2 && !is_norm(call.op)) {}
+        shared_bound_(weigh(call, first)),
+        narrow_(scaling_.size >= kShortColumn && shared_bound_ <= 2 && !is_norm(call.op)) {}
 
   void begin(const Offsets& offsets, size_t first, size_t count) override {
     place(offsets, first, count);
+    weigh_columns(offsets);
     started_ = false;
     pass_ = narrow_ ? Pass::kNarrow : Pass::kWide;
     wide_ = false;
@@ -221,12 +222,21 @@ class ColumnsF32 final : public Panel<float> {
   [[nodiscard]] size_t capacity() const override { return kCapacity; }
 
  private:
-  double weigh(const Call& call) {
+  // The bound on the weights that all runs share, or 0 where each has its own. Bits of a run may depend on its own only.
+  double weigh(const Call& call, size_t first) {
     if (!centered_ || call.op == Op::batch_norm) return 1;
-    // Over all of it, where all of it is seen by every run or is no larger than a run.
-    const Parameter& weight = call.parameter(affine_.weight_role());
+    const Operand role = affine_.weight_role();
+    const Parameter& weight = call.parameter(role);
     if (weight.kind != Parameter::Kind::vector) return affine_.weight.bound(1);
-    if (affine_.weight_role() != Operand::weight || weight.size > kLongestWeighedRun) return kLargeWeight;
+    if (role != Operand::weight) return kLargeWeight;
+    bool differs_by_row = false;
+    bool differs_by_run = false;
+    for (size_t d = 0; d < call.rank; ++d) {
+      if (call.strides[static_cast<size_t>(role)][d] == 0) continue;
+      (d < first && call.dims[d].reduced ? differs_by_row : differs_by_run) = true;
+    }
+    if (!differs_by_row) return 0;
+    if (differs_by_run || weight.size > kLongestWeighedRun) return kLargeWeight;
     double largest = 2;
     double room[kBlock];
     for (size_t i = 0; i < weight.size; i += kBlock) {
@@ -245,6 +255,23 @@ class ColumnsF32 final : public Panel<float> {
     return largest;
   }
 
+  // Sets the bound of each run of the panel.
+  void weigh_columns(const Offsets& offsets) {
+    std::fill_n(weight_bound_, count_, static_cast<float>(shared_bound_));
+    if (shared_bound_ != 0) return;
+    affine_.move_to(offsets);
+    for (size_t i = 0; i < count_; i += kBlock) {
+      const size_t n = std::min(kBlock, count_ - i);
+      const float* weight = affine_.weight.at(first_ + i, n);
+      for (size_t k = i; k < i + n; ++k) {
+        float& bound = weight_bound_[k - k % fold_];
+        const float magnitude = std::fabs(weight[k - i]);
+        if (k % fold_ == 0) bound = 2;
+        if (!(magnitude <= bound)) bound = magnitude;
+      }
+    }
+  }
+
   enum class Pass : uint8_t { kNarrow, kWide, kWideAgain };
 
   // Sets a run's normalizer by the sums of its columns, or, where these do not do, the shift of the next ones. As RunF32, but
@@ -259,10 +286,11 @@ class ColumnsF32 final : public Panel<float> {
     }
     const float shift = sum_shift_[first];
     const Moments moments(d, square, scaling_.size, centered_);
-    const bool narrow = moments.hold_in_f32(scaling_.eps_inside());
+    const float bound = weight_bound_[first];
+    const bool narrow = bound <= 2 && moments.hold_in_f32(scaling_.eps_inside());
     if (pass_ == Pass::kNarrow ? narrow : moments.hold_in_f64() || pass_ == Pass::kWideAgain) {
       NormalizerF32 normalizer;
-      normalizer.set(shift, moments.d, moments.variance, scaling_, weight_bound_, false);
+      normalizer.set(shift, moments.d, moments.variance, scaling_, bound, false);
       // Float32 arithmetic does where squares neither vanish nor overflow.
       const bool plain = moments.variance + scaling_.eps_inside() >= 0x1p-100 && moments.second < 0x1p126;
       normalizer.wide = normalizer.wide || !plain;
@@ -327,12 +355,13 @@ class ColumnsF32 final : public Panel<float> {
 
   // Of others the mean is taken to be 0, which changes no bits.
   bool centered_;
-  double weight_bound_;
+  double shared_bound_;
   bool narrow_;  // whether float32 sums are tried first
   Pass pass_ = Pass::kWide;
   bool started_ = false;
   bool wide_ = false;  // whether any column is
   // Of each column; sums are padded to kTogether columns.
+  float weight_bound_[kCapacity];  // of the first column of a run
   float sum_shift_[kCapacity], first_value_[kCapacity];
   double d_[kCapacity], square_[kCapacity];
   bool done_[kCapacity];
