@@ -314,3 +314,48 @@ test("instanceNorm gives a channel the same bits whatever its neighbours' weight
     assertSameBits(whole.slice(c * n, (c + 1) * n), alone, `channel ${c}`);
   }
 });
+
+/**
+ * Normalizes [outer, channels, inner] over all but the channels, or per item, with weights that differ from channel to channel.
+ *
+ * @type {Record<string, (x: Float32Array, shape: number[], weight: Float32Array) => Float32Array>}
+ */
+const BY_CHANNEL = {
+  "batchNorm in training": (x, shape, weight) =>
+    ops.batchNorm(x, { shape, weight, training: true }),
+  "layerNorm over the leading dimension": (x, shape, weight) =>
+    ops.layerNorm(x, { shape, axes: [0], weight: { data: weight, dims: [1, shape[1], 1] } }),
+  "instanceNorm, channels last": (x, [outer, channels, inner], weight) =>
+    ops.instanceNorm(x, { shape: [1, outer * inner, channels], weight, layout: "channels_last" }),
+};
+
+for (const [name, normalize] of Object.entries(BY_CHANNEL)) {
+  test(`${name} gives a channel the same bits whatever others weigh, and however many they are`, () => {
+    for (const [outer, channels, inner] of [
+      [100, 40, 1],
+      [70, 600, 1],
+      [70, 70_000, 1],
+      [9, 33, 16],
+    ]) {
+      const last = name.endsWith("channels last");
+      if (last && inner !== 1) continue;
+      const random = new Random(outer + channels);
+      const x = Float32Array.from(
+        familyValues("normal", "float32", outer * channels * inner, random),
+      );
+      const weight = Float32Array.from({ length: channels }, (_, c) => [1.5, 0.5, -3, 6][c % 4]);
+      const whole = normalize(x, [outer, channels, inner], weight);
+      for (const first of [0, 17, channels - 9]) {
+        const count = 9;
+        const own = /** @param {Float32Array} of */ (of) =>
+          Float32Array.from({ length: outer * count * inner }, (_, i) => {
+            const row = Math.floor(i / (count * inner));
+            return of[row * channels * inner + first * inner + (i % (count * inner))];
+          });
+        const weights = weight.slice(first, first + count);
+        const alone = normalize(own(x), [outer, count, inner], weights);
+        assertSameBits(own(whole), alone, `[${outer}, ${channels}, ${inner}] from ${first}`);
+      }
+    }
+  });
+}
