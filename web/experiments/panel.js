@@ -124,7 +124,8 @@ export function mountPanel(body, panel) {
   function drawCurves() {
     if (run === undefined || charts.length === 0) return;
     const { curves } = run;
-    const size = perStep?.(option) ?? 1;
+    // The run's own: another may have been chosen for the next.
+    const size = perStep?.(run.option) ?? 1;
     const per = Math.max(1, Math.round(window / size));
     const length = Math.max(...curves.map(({ losses }) => losses.length));
     const xs = Array.from({ length }, (_, i) => (i + 1) * size);
