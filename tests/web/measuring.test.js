@@ -23,6 +23,7 @@ import {
   reach,
   says,
   servePage,
+  startAndStop,
   textOf,
   until,
 } from "./open_page.js";
@@ -175,8 +176,13 @@ for (const engine of ENGINES) {
         }
       }
       assert.equal(await textOf(tab, "#rms-cost-controls [data-stop]"), "");
+      // A run that found nothing leaves what there is alive.
+      await startAndStop(tab, "#rms-cost-controls");
       await changeLanguage(tab, "ru");
-      await says(tab, "#rms-cost-controls", /[а-яё]{4}/);
+      await says(tab, "#rms-cost-controls", /^Остановлено/);
+      const russian = await rowsShown();
+      assert.equal(russian.length, rows.length);
+      assert.match(russian[0].cells[1].text, /[0-9] мк?с$/);
       await assertLooksFine(tab, "light");
       await tab.close();
     });
