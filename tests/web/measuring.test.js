@@ -91,6 +91,8 @@ for (const engine of ENGINES) {
           const way = /** @type {keyof typeof WAYS} */ (data.way);
           // The same bits in every engine, so the same errors.
           assert.equal(Number(data.error), judged[way].error, `${input}, ${way}`);
+          const apart = / (\S+) in place of (\S+)$/.exec(text);
+          if (apart !== null) assert.notEqual(apart[1], apart[2], `${input}, ${way}`);
           if (way === "package") {
             assert.ok(judged[way].error <= boundOf(input));
             assert.equal(numbersIn(text)[0], Number(judged[way].error.toPrecision(3)), text);
