@@ -267,6 +267,18 @@ for (const engine of ENGINES) {
       await unreadable.tab.close();
     });
 
+    test("names its language in the address, after going back as well", async () => {
+      const { tab } = await openAt("?lang=ru");
+      await press(tab, '#errata a[href="#scale"]');
+      await changeLanguage(tab, "en");
+      assert.equal(new URL(tab.url()).search, "?lang=en");
+      await tab.evaluate(() => history.back());
+      await waitForHash(tab, "");
+      assert.equal(await tab.evaluate(() => location.search), "?lang=en");
+      assert.equal(await tab.evaluate(() => document.documentElement.lang), "en");
+      await tab.close();
+    });
+
     test("remembers the language and the theme", async () => {
       const { tab } = await openAt("");
       await changeLanguage(tab, "ru");
