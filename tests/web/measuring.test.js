@@ -91,8 +91,6 @@ for (const engine of ENGINES) {
           const way = /** @type {keyof typeof WAYS} */ (data.way);
           // The same bits in every engine, so the same errors.
           assert.equal(Number(data.error), judged[way].error, `${input}, ${way}`);
-          const apart = / (\S+) in place of (\S+)$/.exec(text);
-          if (apart !== null) assert.notEqual(apart[1], apart[2], `${input}, ${way}`);
           if (way === "package") {
             assert.ok(judged[way].error <= boundOf(input));
             assert.equal(numbersIn(text)[0], Number(judged[way].error.toPrecision(3)), text);
@@ -131,6 +129,12 @@ for (const engine of ENGINES) {
         assert.ok(of("inputUsual") < 10 && of("inputMean6") > 1000 && of("inputHuge") > 1e6, way);
         assert.equal(cells.get("inputHalf")?.text, "—");
       }
+      // Some are wrong in the last digits alone.
+      const apart = rows
+        .flatMap(({ cells }) => cells)
+        .flatMap(({ text }) => [...text.matchAll(/ (\S+) вместо (\S+)$/g)]);
+      assert.ok(apart.length > 0);
+      for (const [whole, got, expected] of apart) assert.notEqual(got, expected, whole);
       await assertLooksFine(tab, "dark");
       assert.deepEqual(elsewhere(requests, server.url), []);
       await tab.close();
