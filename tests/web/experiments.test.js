@@ -154,6 +154,26 @@ for (const engine of ENGINES) {
       await tab.close();
     });
 
+    test("says what is wrong with a seed, in the page's language, until there is another", async () => {
+      const { tab } = await open(browser, `${server.url}?lang=en`);
+      await reach(tab, "recurrent");
+      const type = async (/** @type {string} */ seed) => {
+        await tab.focus("#recurrent [name=seed]");
+        await tab.$eval("#recurrent [name=seed]", (field) =>
+          /** @type {HTMLInputElement} */ (field).select(),
+        );
+        await tab.keyboard.type(seed);
+      };
+      await type("0");
+      await press(tab, "#recurrent .run");
+      assert.match(await textOf(tab, "#recurrent .status"), /whole number from 1 to 9999/);
+      await changeLanguage(tab, "ru");
+      assert.match(await textOf(tab, "#recurrent .status"), /целое.число от.1 до.9999/);
+      await type("5");
+      assert.equal(await textOf(tab, "#recurrent .status"), "");
+      await tab.close();
+    });
+
     test("says in words that the training failed", async () => {
       const { tab } = await open(browser, `${server.url}?lang=en`, {
         prepare: async (page) => {
