@@ -151,6 +151,11 @@ for (const engine of ENGINES) {
       await press(tab, "#transformers .stop");
       await until(tab, "transformers", "stopped");
       assert.equal(await textOf(tab, "#transformers .status"), "Stopped.");
+      assert.equal(
+        await tab.evaluate(() => document.activeElement?.className),
+        "run",
+        "focus goes on from the button that is disabled",
+      );
       await tab.close();
     });
 

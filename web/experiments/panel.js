@@ -136,9 +136,13 @@ export function mountPanel(body, panel) {
   function showState() {
     const state = run?.state ?? "none";
     const isGoing = ["loading", "running", "paused"].includes(state);
+    const focused = document.activeElement;
     button("pause").disabled = state !== "running" && state !== "paused";
     button("pause").textContent = t(state === "paused" ? "experimentResume" : "experimentPause");
     button("stop").disabled = !isGoing;
+    // A button that is disabled loses the focus: it goes on to what can be done next.
+    if (focused instanceof HTMLButtonElement && body.contains(focused) && focused.disabled)
+      button("run").focus();
     button("run").textContent = t(run === undefined ? "experimentRun" : "experimentAgain");
     body.querySelector(".live")?.setAttribute("data-state", state);
     find(".status").textContent = statusWords();
