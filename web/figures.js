@@ -1,7 +1,7 @@
 // Measured numbers: few digits, and a power of ten where there would be many zeros.
 
 import { currentLanguage } from "./i18n.js";
-import { show, toText } from "./numbers.js";
+import { show, showTyped, toText } from "./numbers.js";
 
 /** From here on, and below its counterpart, a power of ten is easier to read. */
 const LARGE = 1e5;
@@ -14,12 +14,14 @@ const SMALL = 1e-3;
  */
 export function shownFigure(value, digits = 3) {
   const language = currentLanguage();
+  if (!Number.isFinite(value)) return show(value, language);
   const magnitude = Math.abs(value);
   const rounded = Number(value.toPrecision(digits));
   const isPlain = magnitude < LARGE && (magnitude >= SMALL || magnitude === 0);
-  if (isPlain || !Number.isFinite(value)) return show(rounded, language);
+  // With all its digits: they are as many as were asked for.
+  if (isPlain) return showTyped(rounded, language);
   const [mantissa, exponent] = rounded.toExponential().split("e");
-  return { ...show(Number(mantissa), language), exponent: Number(exponent) };
+  return { ...showTyped(Number(mantissa), language), exponent: Number(exponent) };
 }
 
 /**

@@ -8,6 +8,7 @@ import { name } from "./views.js";
 
 /** @typedef {import("./documents.js").Settings} Settings */
 /** @typedef {import("./numbers.js").Complaint} Complaint */
+/** @typedef {import("./numbers.js").Language} Language */
 
 /** A number that is still being typed ("-", "1e") is not complained about. */
 const PATIENCE_MS = 600;
@@ -36,6 +37,10 @@ export class Form {
   settings = EXAMPLE;
   /** @type {Map<string, Complaint>} by field */
   #complaints = new Map();
+  /** What stands in the fields, as far as it can be read, whether or not the settings have it. @type {Record<string, number[]>} */
+  #read = {};
+  /** In which language each field was filled in: what cannot be read stays so in the other. @type {Map<string, Language>} */
+  #languages = new Map();
   #timer = 0;
   #onChange;
 
@@ -48,16 +53,15 @@ export class Form {
     slider.max = String(SLIDER_STEPS);
     form.addEventListener("submit", (event) => event.preventDefault());
     form.addEventListener("input", ({ target }) => {
-      if (target === slider)
-        input("eps").value = fieldText([epsAtStep(Number(slider.value))], currentLanguage());
-      this.#read();
+      if (target === slider) return this.#setEps(epsAtStep(Number(slider.value)));
+      this.#languages.set(/** @type {HTMLInputElement} */ (target).id, currentLanguage());
+      this.#readAll();
     });
     // Leaving a field is the end of typing.
     form.addEventListener("change", () => this.#complain());
     document.addEventListener("click", ({ target }) => {
       const button = target instanceof Element ? target.closest("button") : null;
-      if (button?.dataset.eps !== undefined)
-        this.set({ ...this.settings, eps: Number(button.dataset.eps) });
+      if (button?.dataset.eps !== undefined) this.#setEps(Number(button.dataset.eps));
       if (button?.dataset.example !== undefined) this.set(exampleOf(button.dataset.example));
     });
   }
@@ -69,6 +73,7 @@ export class Form {
    */
   set(settings) {
     this.settings = settings;
+    this.#read = fieldsOf(settings);
     this.#write();
     this.#complaints.clear();
     this.#complain();
@@ -77,31 +82,46 @@ export class Form {
 
   /** Puts the numbers and the complaints in the page's language; what cannot be read stays as it was typed. */
   translate() {
-    this.#write([...this.#complaints.keys()]);
+    this.#write();
     this.#complain();
   }
 
-  /** @param {string[]} [except] */
-  #write(except = []) {
-    for (const [id, values] of Object.entries(fieldsOf(this.settings))) {
-      if (!except.includes(id)) input(id).value = fieldText(values, currentLanguage());
+  /**
+   * The other fields stay as they are.
+   *
+   * @param {number} eps
+   */
+  #setEps(eps) {
+    input("eps").value = fieldText([eps], currentLanguage());
+    this.#languages.set("eps", currentLanguage());
+    this.#readAll();
+  }
+
+  /** Writes what has been read, in the page's language. */
+  #write() {
+    const language = currentLanguage();
+    for (const [id, values] of Object.entries(this.#read)) {
+      input(id).value = fieldText(values, language);
+      this.#languages.set(id, language);
     }
     this.#moveSlider();
   }
 
   #moveSlider() {
+    const [eps = this.settings.eps] = this.#read.eps ?? [];
     const slider = input("eps-slider");
-    slider.value = String(stepOfEps(this.settings.eps));
-    slider.setAttribute("aria-valuetext", toText(showTyped(this.settings.eps, currentLanguage())));
+    slider.value = String(stepOfEps(eps));
+    slider.setAttribute("aria-valuetext", toText(showTyped(eps, currentLanguage())));
   }
 
-  #read() {
-    const language = currentLanguage();
+  #readAll() {
     /** @type {Record<string, number[]>} */
     const read = {};
+    this.#read = read;
     this.#complaints.clear();
     for (const id of Object.keys(fieldsOf(this.settings))) {
       const text = input(id).value;
+      const language = this.#languages.get(id) ?? currentLanguage();
       const value = id === "eps" ? parseEps(text, language) : parseList(text, language);
       if (typeof value === "number") read[id] = [value];
       else if (Array.isArray(value)) read[id] = value;
@@ -116,6 +136,7 @@ export class Form {
         this.#complaints.set(id, { key: "errorCount", token: counts });
       }
     }
+    this.#moveSlider();
     clearTimeout(this.#timer);
     if (this.#complaints.size > 0) {
       this.#timer = window.setTimeout(() => this.#complain(), PATIENCE_MS);
@@ -127,7 +148,6 @@ export class Form {
       bias: read.bias ?? [],
       eps: read.eps?.[0] ?? 0,
     };
-    this.#moveSlider();
     this.#complain();
     this.#onChange();
   }

@@ -28,7 +28,7 @@ export const PIECES = {
   square: "@x@^2",
   fraction: String.raw`\frac{@sum@}{@n@}`,
   normalized: String.raw`\frac{@x@ - @mean@}{\sqrt{@variance@ + @eps@}}`,
-  scaled: String.raw`@weight@ \cdot @normalized@ + @bias@`,
+  weighted: String.raw`@weight@ \cdot @normalized@`,
   rms: String.raw`r_{@k@} = \sqrt{@meanSquare@ + @eps@}`,
   rmsNormalized: String.raw`\frac{@x@}{@rms@}`,
   blockMeanLead: String.raw`\mu = \frac{1}{@n@} \, (`,

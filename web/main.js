@@ -60,6 +60,10 @@ async function start() {
   });
   readAddress();
   window.addEventListener("hashchange", readAddress);
+  // An earlier address may name another language than the one that was chosen since.
+  window.addEventListener("popstate", () => {
+    if (new URL(location.href).searchParams.has("lang")) nameLanguage();
+  });
 }
 
 /**
@@ -192,13 +196,18 @@ function setUpLanguages() {
 async function changeLanguage(language) {
   if (!(await translate(language, STRING_VALUES))) return;
   remember("layernorm-language", language);
-  const address = new URL(location.href);
-  address.searchParams.set("lang", language);
-  history.replaceState(null, "", address);
+  nameLanguage();
   if (failure !== undefined) return fail(failure);
   form.translate();
   render();
   sections.render();
+}
+
+/** In the address. */
+function nameLanguage() {
+  const address = new URL(location.href);
+  address.searchParams.set("lang", currentLanguage());
+  history.replaceState(null, "", address);
 }
 
 function setUpTheme() {

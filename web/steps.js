@@ -2,7 +2,7 @@
 
 import { EXAMPLE, MISPRINTS } from "./documents.js";
 import { currentLanguage, t } from "./i18n.js";
-import { base, equals, math, number, operand, piece, sum, vector } from "./math.js";
+import { base, equals, leading, math, number, operand, piece, sum, vector } from "./math.js";
 import { show, showTyped, showVector, toText, typedVectorText } from "./numbers.js";
 import { work } from "./worked_example.js";
 
@@ -142,12 +142,10 @@ function affine(normalized, scaled, { weight, bias }) {
   const to = showVector(scaled, currentLanguage());
   return list(
     from.map((value, i) => {
-      const slots = {
-        weight: number(typed(feature(weight, i))),
-        normalized: base(value),
-        bias: operand(typed(feature(bias, i))),
-      };
-      return entry(piece("scaled", slots), to[i]);
+      const slots = { weight: number(typed(feature(weight, i))), normalized: base(value) };
+      // A formula of its own, so that a line of long numbers may break before it.
+      const plus = math(leading("+"), operand(typed(feature(bias, i))));
+      return `${math(piece("weighted", slots))} ${plus} ${equals(to[i])}`;
     }),
   );
 }

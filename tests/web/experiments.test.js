@@ -114,7 +114,13 @@ for (const engine of ENGINES) {
           }
         }
         assert.deepEqual(messages, []);
+        // What is chosen for the next run leaves this one's axis as it is.
+        const axis = async () => (await tableOf(tab, `#${name} .loss-chart`)).map(([x]) => x);
+        const before = await axis();
+        const other = EXPERIMENTS[name].options.find((option) => option !== OPTIONS[name]);
+        await press(tab, `#${name} .options [value="${other}"]`);
         await changeLanguage(tab, "ru");
+        assert.deepEqual(await axis(), before);
         assert.match(await textOf(tab, `#${name} .finding`), /[а-яё]{3}/);
         await tab.close();
       });
@@ -145,6 +151,31 @@ for (const engine of ENGINES) {
       await press(tab, "#transformers .stop");
       await until(tab, "transformers", "stopped");
       assert.equal(await textOf(tab, "#transformers .status"), "Stopped.");
+      assert.equal(
+        await tab.evaluate(() => document.activeElement?.className),
+        "run",
+        "focus goes on from the button that is disabled",
+      );
+      await tab.close();
+    });
+
+    test("says what is wrong with a seed, in the page's language, until there is another", async () => {
+      const { tab } = await open(browser, `${server.url}?lang=en`);
+      await reach(tab, "recurrent");
+      const type = async (/** @type {string} */ seed) => {
+        await tab.focus("#recurrent [name=seed]");
+        await tab.$eval("#recurrent [name=seed]", (field) =>
+          /** @type {HTMLInputElement} */ (field).select(),
+        );
+        await tab.keyboard.type(seed);
+      };
+      await type("0");
+      await press(tab, "#recurrent .run");
+      assert.match(await textOf(tab, "#recurrent .status"), /whole number from 1 to 9999/);
+      await changeLanguage(tab, "ru");
+      assert.match(await textOf(tab, "#recurrent .status"), /целое.число от.1 до.9999/);
+      await type("5");
+      assert.equal(await textOf(tab, "#recurrent .status"), "");
       await tab.close();
     });
 

@@ -24,6 +24,13 @@ LOOKS.push({
   theme: "light",
   settings: `#x1=${LONG}&x2=1e-7,-1.2345678901234567e-100,-0.12345678901234567&x3=1e120,-2e120&weight=-1.25e-9&eps=1.3e-11`,
 });
+// Powers of ten in every place of step 4.
+LOOKS.push({
+  language: "en",
+  width: 360,
+  theme: "light",
+  settings: "#weight=-1.23456789e-150&bias=-1.23456789e-150&x1=1e9,1,1,1",
+});
 // The block's other controls, and its longest notes.
 for (const settings of ["#norm=batch&items=1&eps=1.3e-11", "#norm=group&cell=3,4,3&c=-0.7"]) {
   LOOKS.push({ language: "ru", width: 360, theme: "dark", settings });
@@ -73,6 +80,14 @@ for (const engine of ENGINES) {
         await tab.close();
       });
     }
+
+    test("does not scroll sideways, whatever the numbers", async () => {
+      const settings = "#x1=-123456789.123456,1,2,3&weight=-123456789.123456";
+      const { tab } = await open(browser, `${server.url}?lang=en${settings}`, { width: 360 });
+      const width = await tab.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(width <= 360, `${width} px`);
+      await tab.close();
+    });
 
     test("has no word of English in the Russian page, its labels and its complaints", async () => {
       const { tab } = await open(browser, `${server.url}?lang=ru`);

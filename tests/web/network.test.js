@@ -104,6 +104,8 @@ for (const engine of ENGINES) {
       await assertShows(tab, { ...start, seed: 77, scale: 0.1, item: 7, isNormalized: false });
       await fill(tab, "network-seed", "0");
       assert.match(await textOf(tab, "#network-finding"), /whole number from 1 to 9999/);
+      await changeLanguage(tab, "ru");
+      assert.match(await textOf(tab, "#network-finding"), /целое.число от.1 до.9999/);
       await tab.close();
     });
 

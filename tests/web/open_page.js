@@ -109,6 +109,21 @@ export function press(tab, selector) {
 }
 
 /**
+ * Starts something that can be stopped, and stops it before it can have found anything.
+ *
+ * @param {Tab} tab
+ * @param {string} root of its controls
+ */
+export async function startAndStop(tab, root) {
+  await tab.$eval(root, (controls) => {
+    for (const name of ["data-run", "data-stop"]) {
+      /** @type {HTMLElement} */ (controls.querySelector(`[${name}]`)).click();
+    }
+  });
+  await tab.waitForSelector(`${root} [data-stop]`, { hidden: true });
+}
+
+/**
  * Waits for something that may take longer than one question to a browser is given.
  *
  * @param {() => Promise<boolean>} isSo

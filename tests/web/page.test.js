@@ -200,6 +200,37 @@ for (const engine of ENGINES) {
       await tab.close();
     });
 
+    test("keeps what was typed when the language or eps changes, and what was refused refused", async () => {
+      const { tab } = await openAt();
+      const values = () =>
+        tab.$$eval("#x1, #x2, #weight, #eps", (fields) =>
+          fields.map((field) => /** @type {HTMLInputElement} */ (field).value),
+        );
+      await fill(tab, "x1", "abc");
+      await fill(tab, "x2", "9, 8, 7, 6");
+      await fill(tab, "weight", "1,2");
+      await press(tab, '[data-eps="1e-3"]');
+      assert.deepEqual(await values(), ["abc", "9, 8, 7, 6", "1,2", "0.001"]);
+      await changeLanguage(tab, "ru");
+      assert.deepEqual(await values(), ["abc", "9; 8; 7; 6", "1; 2", "0,001"]);
+      await fill(tab, "x1", "1 2 3 4");
+      await tab.keyboard.press("Tab");
+      assert.match(await textOf(tab, "#weight-problem"), /4/);
+      await assertShows(tab, EXAMPLE);
+      await fill(tab, "weight", "2");
+      const [, , third = []] = EXAMPLE.vectors;
+      const vectors = [[1, 2, 3, 4], [9, 8, 7, 6], third];
+      await assertShows(tab, { ...EXAMPLE, vectors, weight: [2], eps: 1e-3 });
+      // Read as Russian, this would be one number.
+      await changeLanguage(tab, "en");
+      await fill(tab, "eps", "1,2");
+      await changeLanguage(tab, "ru");
+      await fill(tab, "x1", "4 3 2 1");
+      await tab.keyboard.press("Tab");
+      assert.notEqual(await textOf(tab, "#eps-problem"), "");
+      await tab.close();
+    });
+
     test("moves eps with the slider, down to 0", async () => {
       const { tab } = await openAt();
       await tab.focus("#eps-slider");
@@ -234,6 +265,18 @@ for (const engine of ENGINES) {
       assert.match(await textOf(unreadable.tab, "#notice"), /cannot be read: x1, bias/);
       await assertShows(unreadable.tab, { ...EXAMPLE, weight: [2] });
       await unreadable.tab.close();
+    });
+
+    test("names its language in the address, after going back as well", async () => {
+      const { tab } = await openAt("?lang=ru");
+      await press(tab, '#errata a[href="#scale"]');
+      await changeLanguage(tab, "en");
+      assert.equal(new URL(tab.url()).search, "?lang=en");
+      await tab.evaluate(() => history.back());
+      await waitForHash(tab, "");
+      assert.equal(await tab.evaluate(() => location.search), "?lang=en");
+      assert.equal(await tab.evaluate(() => document.documentElement.lang), "en");
+      await tab.close();
     });
 
     test("remembers the language and the theme", async () => {

@@ -6,7 +6,16 @@ import { ISOLATION } from "../../tools/serve.js";
 import { sizesOf } from "../../web/sections/speed/problem.js";
 import { ENGINES, launch } from "../browser/browsers.js";
 import { assertLooksFine } from "./looking.js";
-import { changeLanguage, open, press, reach, says, servePage, textOf } from "./open_page.js";
+import {
+  changeLanguage,
+  open,
+  press,
+  reach,
+  says,
+  servePage,
+  startAndStop,
+  textOf,
+} from "./open_page.js";
 
 /** @typedef {import("./open_page.js").Tab} Tab */
 
@@ -163,6 +172,16 @@ for (const { engine, name, options, headers, gpu, note } of KINDS) {
         true,
         "focus goes on from the button that is gone",
       );
+      // A run that found nothing leaves what there is alive.
+      await startAndStop(tab, "#speed-controls");
+      await says(tab, "#speed-controls", /^Stopped/);
+      await press(tab, '#speed-sizes label:has([value="0"])');
+      assert.match(await textOf(tab, "#speed-table caption"), /^1 × 768 float32/);
+      await press(tab, "#speed-copy");
+      await tab.waitForSelector("#speed-json:not([hidden])");
+      await changeLanguage(tab, "ru");
+      assert.match(await textOf(tab, "#speed-table tbody"), /Обычный JavaScript/);
+      await changeLanguage(tab, "en");
       await press(tab, "#speed-controls [data-run]");
       await says(tab, "#speed-controls", /^Measuring/);
       await tab.close();

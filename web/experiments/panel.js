@@ -4,6 +4,7 @@
 import { Chart } from "../chart.js";
 import { currentLanguage, fillIn, t } from "../i18n.js";
 import { show, toText } from "../numbers.js";
+import { isRefused, readSeed } from "../seed_field.js";
 import { EXPERIMENTS } from "./experiments.js";
 import { Run } from "./run.js";
 
@@ -31,8 +32,6 @@ export { default as html } from "./panel.html";
  * @property {readonly { label: string, color: string, dash?: number[] }[]} lines of the variants, with strings' keys
  * @property {(curves: readonly Curve[], option: number) => string} finding once it is done
  */
-
-const MOST_SEED = 9999;
 
 /**
  * @param {HTMLElement} body
@@ -65,15 +64,14 @@ export function mountPanel(body, panel) {
   button("run").addEventListener("click", () => start());
   button("pause").addEventListener("click", () => run?.togglePause());
   button("stop").addEventListener("click", () => run?.stop());
+  seedField.addEventListener("input", () => {
+    // Only a seed that was refused is judged while it is being typed.
+    if (isRefused(seedField) && readSeed(seedField) !== undefined) showState();
+  });
 
   function start() {
-    const seed = seedField.valueAsNumber;
-    const isFine = Number.isInteger(seed) && seed >= 1 && seed <= MOST_SEED;
-    seedField.setAttribute("aria-invalid", String(!isFine));
-    if (!isFine) {
-      find(".status").textContent = t("experimentSeedProblem");
-      return;
-    }
+    const seed = readSeed(seedField);
+    if (seed === undefined) return showState();
     run?.stop();
     run = new Run({
       experiment: panel.name,
@@ -124,7 +122,8 @@ export function mountPanel(body, panel) {
   function drawCurves() {
     if (run === undefined || charts.length === 0) return;
     const { curves } = run;
-    const size = perStep?.(option) ?? 1;
+    // The run's own: another may have been chosen for the next.
+    const size = perStep?.(run.option) ?? 1;
     const per = Math.max(1, Math.round(window / size));
     const length = Math.max(...curves.map(({ losses }) => losses.length));
     const xs = Array.from({ length }, (_, i) => (i + 1) * size);
@@ -137,26 +136,35 @@ export function mountPanel(body, panel) {
   function showState() {
     const state = run?.state ?? "none";
     const isGoing = ["loading", "running", "paused"].includes(state);
+    const focused = document.activeElement;
     button("pause").disabled = state !== "running" && state !== "paused";
     button("pause").textContent = t(state === "paused" ? "experimentResume" : "experimentPause");
     button("stop").disabled = !isGoing;
+    // A button that is disabled loses the focus: it goes on to what can be done next.
+    if (focused instanceof HTMLButtonElement && body.contains(focused) && focused.disabled)
+      button("run").focus();
     button("run").textContent = t(run === undefined ? "experimentRun" : "experimentAgain");
     body.querySelector(".live")?.setAttribute("data-state", state);
+    find(".status").textContent = statusWords();
     if (run === undefined) return;
     bar.value = run.share;
     find(".percent").textContent =
       `${Math.floor(100 * run.share)}${currentLanguage() === "ru" ? "\u00a0" : ""}%`;
-    /** @type {Record<string, string>} */
-    const words = {
+    find(".finding").innerHTML = state === "done" ? panel.finding(run.curves, run.option) : "";
+  }
+
+  /** What stands in the way of a run, or how the last one is. */
+  function statusWords() {
+    if (isRefused(seedField)) return t("experimentSeedProblem");
+    if (run === undefined) return "";
+    return {
       loading: t("experimentLoading"),
       running: t("experimentRunning"),
       paused: t("experimentPaused"),
       stopped: t("experimentStopped"),
       done: t("experimentDone", { seconds: figure(run.seconds, 2) }),
       failed: t("experimentFailed", { message: run.failure }),
-    };
-    find(".status").textContent = words[state] ?? "";
-    find(".finding").innerHTML = state === "done" ? panel.finding(run.curves, run.option) : "";
+    }[run.state];
   }
 
   function render() {

@@ -5,6 +5,7 @@ import { Chart } from "../../chart.js";
 import { setUpCopying } from "../../copying.js";
 import { currentLanguage, t } from "../../i18n.js";
 import { show, toText } from "../../numbers.js";
+import { isRefused, readSeed } from "../../seed_field.js";
 import { setUpTabs } from "../../tabs.js";
 import { moments } from "../../worked_example.js";
 import { forward, ITEMS, makeProblem } from "./forward.js";
@@ -17,7 +18,6 @@ import { FULL, Strips } from "./strips.js";
 export { default as html } from "./section.html";
 
 const BINS = 32;
-const MOST_SEED = 9999;
 /** A layer's name in code is its name in every language. */
 const CODE_NAMES = {
   input: "randn(10, 64)",
@@ -50,13 +50,7 @@ export function mount(body) {
   body.querySelector(".controls")?.addEventListener("input", ({ target }) => {
     const field = /** @type {HTMLInputElement} */ (target);
     if (field.name === "network-scale") chosen.scale = Number(field.value);
-    if (field === seedField) {
-      const seed = seedField.valueAsNumber;
-      const isFine = Number.isInteger(seed) && seed >= 1 && seed <= MOST_SEED;
-      seedField.setAttribute("aria-invalid", String(!isFine));
-      if (!isFine) return say(t("networkSeedProblem"));
-      chosen.seed = seed;
-    }
+    if (field === seedField) chosen.seed = readSeed(seedField) ?? chosen.seed;
     render();
   });
   const showTab = setUpTabs(body, (tab) => {
@@ -73,11 +67,6 @@ export function mount(body) {
     render();
   }
 
-  /** @param {string} text */
-  function say(text) {
-    element("network-finding").innerHTML = text;
-  }
-
   function render() {
     const { seed, scale, item, framework } = chosen;
     const { eps, name, code } = FRAMEWORKS[framework];
@@ -90,7 +79,9 @@ export function mount(body) {
     element("network-key").textContent = t("networkKey", { full: String(FULL) });
     renderChart(withNorm, item);
     renderTable(layers, without, item);
-    sayFinding(withNorm, without, item);
+    element("network-finding").innerHTML = isRefused(seedField)
+      ? t("networkSeedProblem")
+      : findingOf(withNorm, without, item);
     /** @type {Element} */ (element("network-theirs").querySelector("code")).textContent = code;
     /** @type {Element} */ (element("network-ours").querySelector("code")).textContent =
       ourCode(framework);
@@ -142,17 +133,15 @@ export function mount(body) {
    * @param {readonly Activations[]} without
    * @param {number} item
    */
-  function sayFinding(withNorm, without, item) {
+  function findingOf(withNorm, without, item) {
     const [a, b] = [withNorm, without].map(
       (layers) => moments(rowOf(layers, "linear2", item)).deviation,
     );
-    say(
-      t("networkFinding", {
-        scale: figure(chosen.scale),
-        with: `<b>${figure(a)}</b>`,
-        without: `<b>${figure(b)}</b>`,
-      }),
-    );
+    return t("networkFinding", {
+      scale: figure(chosen.scale),
+      with: `<b>${figure(a)}</b>`,
+      without: `<b>${figure(b)}</b>`,
+    });
   }
 
   showTab(element("network-pytorch"));

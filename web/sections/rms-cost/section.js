@@ -28,18 +28,19 @@ const COLUMNS = [
 export function mount(body) {
   const find = (/** @type {string} */ selector) =>
     /** @type {HTMLElement} */ (body.querySelector(selector));
-  /** @type {Cost[]} */
+  /** Of the last run that found any. @type {Cost[]} */
   let costs = [];
   const run = new RunControls(find("#rms-cost-controls"), measure);
 
   /** @param {AbortSignal} signal */
   async function measure(signal) {
-    costs = [];
+    /** @type {Cost[]} */
+    const found = [];
     const worker = startWorker(WORKER);
     const saying = () =>
       t("rmsCostRunning", {
-        shape: shapeText(SHAPES[costs.length] ?? SHAPES[0]),
-        n: String(costs.length + 1),
+        shape: shapeText(SHAPES[found.length] ?? SHAPES[0]),
+        n: String(found.length + 1),
         count: String(SHAPES.length),
       });
     run.say(saying);
@@ -49,14 +50,15 @@ export function mount(body) {
         onAnswer(/** @type {Answer} */ answer) {
           if ("failed" in answer) throw new Error(answer.failed);
           if ("done" in answer) return true;
-          costs.push(answer.cost);
-          run.progress(costs.length / SHAPES.length);
+          found.push(answer.cost);
+          costs = found;
+          run.progress(found.length / SHAPES.length);
           run.say(saying);
           show();
           return false;
         },
       });
-      run.say(() => verdict(costs));
+      run.say(() => verdict(found));
     } catch (error) {
       if (!(error instanceof Stopped)) throw error;
       run.say(() => t("runStopped"));

@@ -58,10 +58,6 @@ export function mount(body) {
 
   /** @param {AbortSignal} signal */
   async function measure(signal) {
-    chosen = undefined;
-    results = undefined;
-    find("#speed-copied").textContent = "";
-    find("#speed-json").hidden = true;
     run.say(() => t("speedPreparing"));
     const found = await runAll(sizesOf(choice("features"), choice("largest")), {
       signal,
@@ -76,19 +72,31 @@ export function mount(body) {
           }),
         );
       },
-      onResults(soFar) {
-        results = soFar;
-        show();
-      },
+      onResults: take,
     });
-    results = found;
-    show();
+    take(found);
     run.say(() => (signal.aborted ? t("runStopped") : verdict(found)));
   }
 
+  /**
+   * What an earlier run found stays until there is something in its place.
+   *
+   * @param {Results} found
+   */
+  function take(found) {
+    if (found.measured.length === 0) return;
+    if (found !== results) {
+      chosen = undefined;
+      find("#speed-copied").textContent = "";
+      find("#speed-json").hidden = true;
+    }
+    results = found;
+    show();
+  }
+
   function show() {
-    const { measured = [] } = results ?? {};
-    if (results === undefined || measured.length === 0) return;
+    if (results === undefined) return;
+    const { measured } = results;
     find("#speed-results").hidden = false;
     chart?.destroy();
     chart = drawRates(find("#speed-chart"), results);
