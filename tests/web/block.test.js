@@ -1,8 +1,8 @@
 // The block of batch x channels x positions and conditional LayerNorm, in real browsers. Budget: 60 s.
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
-import { ENGINES, launch } from "../browser/browsers.js";
+import { describe, test } from "node:test";
+import { ENGINES } from "../browser/browsers.js";
 import { momentsOf, Normalizer, toNumber } from "../js/exact.js";
 import {
   assertNumbers,
@@ -11,9 +11,9 @@ import {
   numbersOf,
   open,
   press,
-  servePage,
   textOf,
   textsAt,
+  usePage,
   waitForHash,
 } from "./open_page.js";
 
@@ -151,20 +151,10 @@ const START = { norm: "layer", items: 3, groups: 2, perPosition: false, cell: [2
 
 for (const engine of ENGINES) {
   describe(`the block in ${engine.name}`, { skip: engine.skip }, () => {
-    /** @type {import("puppeteer-core").Browser} */
-    let browser;
-    /** @type {Awaited<ReturnType<typeof servePage>>} */
-    let server;
-    before(async () => {
-      [browser, server] = await Promise.all([launch(engine), servePage()]);
-    });
-    after(async () => {
-      await browser?.close();
-      await server?.close();
-    });
+    const page = usePage(engine);
 
     /** @param {string} [rest] of the address */
-    const openAt = (rest = "?lang=en") => open(browser, server.url + rest);
+    const openAt = (rest = "?lang=en") => open(page.browser, page.url + rest);
 
     test("lights up what each normalization averages, with the right numbers", async () => {
       const { tab, messages } = await openAt();

@@ -1,13 +1,13 @@
 // The experiments on the page, in real browsers: what they train is what the same code trains in Node. Budget: 90 s.
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { EXPERIMENTS } from "../../web/experiments/experiments.js";
-import { ENGINES, launch } from "../browser/browsers.js";
+import { ENGINES } from "../browser/browsers.js";
 import { tf, tfl, use } from "../tfjs/backends.js";
 import { nn, tfjs } from "../tfjs/installed.js";
-import { changeLanguage, open, press, reach, servePage, textOf } from "./open_page.js";
+import { changeLanguage, open, press, reach, textOf, usePage } from "./open_page.js";
 
 /** @typedef {import("./open_page.js").Tab} Tab */
 /** @typedef {import("../../web/experiments/experiments.js").Name} Name */
@@ -66,21 +66,11 @@ async function tableOf(tab, selector) {
 
 for (const engine of ENGINES) {
   describe(`experiments on the page in ${engine.name}`, { skip: engine.skip }, () => {
-    /** @type {import("puppeteer-core").Browser} */
-    let browser;
-    /** @type {Awaited<ReturnType<typeof servePage>>} */
-    let server;
-    before(async () => {
-      [browser, server] = await Promise.all([launch(engine), servePage()]);
-    });
-    after(async () => {
-      await browser?.close();
-      await server?.close();
-    });
+    const page = usePage(engine);
 
     for (const name of /** @type {Name[]} */ (Object.keys(EXPERIMENTS))) {
       test(`${name}: shows the repository's result, then trains as Node does`, async () => {
-        const { tab, messages } = await open(browser, `${server.url}?lang=en`);
+        const { tab, messages } = await open(page.browser, `${page.url}?lang=en`);
         await reach(tab, name);
         assert.match(await textOf(tab, `#${name} .stored`), /node tests\/experiments\/\w+\.js/);
         const stored = await tableOf(tab, `#${name} .stored-chart`);
@@ -90,7 +80,7 @@ for (const engine of ENGINES) {
         await until(tab, name, "done", "failed");
         assert.match(await textOf(tab, `#${name} .status`), /^Done in [\d.]+ s/);
         assert.match(await textOf(tab, `#${name} .finding`), /\d.*\d/);
-        const expected = await courses(name, server.url);
+        const expected = await courses(name, page.url);
         const { perStep, window } = EXPERIMENTS[name];
         const size = perStep?.(OPTIONS[name]) ?? 1;
         const per = Math.max(1, Math.round(window / size));
@@ -127,7 +117,7 @@ for (const engine of ENGINES) {
     }
 
     test("pauses, goes on and stops", async () => {
-      const { tab } = await open(browser, `${server.url}?lang=en`);
+      const { tab } = await open(page.browser, `${page.url}?lang=en`);
       await reach(tab, "transformers");
       await press(tab, "#transformers .options [value='12']");
       await press(tab, "#transformers .run");
@@ -160,7 +150,7 @@ for (const engine of ENGINES) {
     });
 
     test("says what is wrong with a seed, in the page's language, until there is another", async () => {
-      const { tab } = await open(browser, `${server.url}?lang=en`);
+      const { tab } = await open(page.browser, `${page.url}?lang=en`);
       await reach(tab, "recurrent");
       const type = async (/** @type {string} */ seed) => {
         await tab.focus("#recurrent [name=seed]");
@@ -180,7 +170,7 @@ for (const engine of ENGINES) {
     });
 
     test("says in words that the training failed", async () => {
-      const { tab } = await open(browser, `${server.url}?lang=en`, {
+      const { tab } = await open(page.browser, `${page.url}?lang=en`, {
         prepare: async (page) => {
           await page.evaluateOnNewDocument(() => {
             const { Worker: Real } = globalThis;

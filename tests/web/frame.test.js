@@ -1,9 +1,9 @@
 // The page's frame in real browsers: contents, links to sections, sections that are loaded when they are reached. Budget: 30 s.
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
-import { ENGINES, launch } from "../browser/browsers.js";
-import { changeLanguage, open, reach, servePage, textOf, waitForHash } from "./open_page.js";
+import { describe, test } from "node:test";
+import { ENGINES } from "../browser/browsers.js";
+import { changeLanguage, open, reach, textOf, usePage, waitForHash } from "./open_page.js";
 
 /** @typedef {import("./open_page.js").Tab} Tab */
 
@@ -28,20 +28,10 @@ const topOf = (tab, id) =>
 
 for (const engine of ENGINES) {
   describe(`the page's frame in ${engine.name}`, { skip: engine.skip }, () => {
-    /** @type {import("puppeteer-core").Browser} */
-    let browser;
-    /** @type {Awaited<ReturnType<typeof servePage>>} */
-    let server;
-    before(async () => {
-      [browser, server] = await Promise.all([launch(engine), servePage()]);
-    });
-    after(async () => {
-      await browser?.close();
-      await server?.close();
-    });
+    const page = usePage(engine);
 
     test("lists every section in the contents, in the page's order and under its own heading", async () => {
-      const { tab } = await open(browser, `${server.url}?lang=en`);
+      const { tab } = await open(page.browser, `${page.url}?lang=en`);
       const [listed, headed] = await tab.evaluate(() => [
         [...document.querySelectorAll("#contents a")].map((link) => [
           link.getAttribute("href"),
@@ -57,7 +47,7 @@ for (const engine of ENGINES) {
     });
 
     test("loads a section's code and strings when it is reached, in either language", async () => {
-      const { tab, requests } = await open(browser, `${server.url}?lang=en`);
+      const { tab, requests } = await open(page.browser, `${page.url}?lang=en`);
       const count = requests.length;
       assert.equal(await tab.$(`#${LATER}[data-there]`), null);
       await reach(tab, LATER);
@@ -68,7 +58,7 @@ for (const engine of ENGINES) {
     });
 
     test("goes to the section that the address names, with the settings beside it", async () => {
-      const { tab } = await open(browser, `${server.url}?lang=en#${LATER}&x1=1,2`);
+      const { tab } = await open(page.browser, `${page.url}?lang=en#${LATER}&x1=1,2`);
       await isThere(tab, LATER);
       const top = await topOf(tab, LATER);
       assert.ok(top >= 0 && top < 120, `${top} px`);
@@ -77,7 +67,7 @@ for (const engine of ENGINES) {
     });
 
     test("follows the contents by keyboard, names the place in the address, and goes back", async () => {
-      const { tab } = await open(browser, `${server.url}?lang=en`);
+      const { tab } = await open(page.browser, `${page.url}?lang=en`);
       await tab.focus(`#contents [href="#${LATER}"]`);
       await tab.keyboard.press("Enter");
       await waitForHash(tab, `#${LATER}`);
@@ -93,7 +83,7 @@ for (const engine of ENGINES) {
 
     test("says in words that a section could not be loaded, and loads it after a reload", async () => {
       let isBroken = true;
-      const { tab } = await open(browser, `${server.url}?lang=en#${LATER}`, {
+      const { tab } = await open(page.browser, `${page.url}?lang=en#${LATER}`, {
         prepare: async (page) => {
           await page.setRequestInterception(true);
           page.on("request", (request) => {

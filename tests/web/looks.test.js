@@ -2,12 +2,12 @@
 // Budget: 40 s.
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import en from "../../web/strings/en.js";
 import { ENGINES, launch } from "../browser/browsers.js";
 import { findOverflow, violations } from "./looking.js";
-import { elsewhere, open, reachAll, servePage, textOf } from "./open_page.js";
+import { elsewhere, open, reachAll, servePage, textOf, usePage } from "./open_page.js";
 
 const BUDGET_KB = 150;
 
@@ -49,23 +49,13 @@ const LATIN_ALLOWED = new Set(
 
 for (const engine of ENGINES) {
   describe(`the page's looks in ${engine.name}`, { skip: engine.skip }, () => {
-    /** @type {import("puppeteer-core").Browser} */
-    let browser;
-    /** @type {Awaited<ReturnType<typeof servePage>>} */
-    let server;
-    before(async () => {
-      [browser, server] = await Promise.all([launch(engine), servePage()]);
-    });
-    after(async () => {
-      await browser?.close();
-      await server?.close();
-    });
+    const page = usePage(engine);
 
     for (const { language, width, theme, settings } of LOOKS) {
       const name = `${language}, ${width} px, ${theme}${settings && `, ${settings.slice(0, 20)}`}`;
       test(`fits, is accessible and says nothing to the console: ${name}`, async () => {
-        const address = `${server.url}?lang=${language}${settings}`;
-        const { tab, messages, requests } = await open(browser, address, { width });
+        const address = `${page.url}?lang=${language}${settings}`;
+        const { tab, messages, requests } = await open(page.browser, address, { width });
         await tab.click(`.themes label:has([value="${theme}"])`);
         await reachAll(tab);
         const { scheme, lang } = await tab.evaluate(() => ({
@@ -76,21 +66,21 @@ for (const engine of ENGINES) {
         assert.deepEqual(await findOverflow(tab), []);
         assert.deepEqual(await violations(tab), []);
         assert.deepEqual(messages, []);
-        assert.deepEqual(elsewhere(requests, server.url), []);
+        assert.deepEqual(elsewhere(requests, page.url), []);
         await tab.close();
       });
     }
 
     test("does not scroll sideways, whatever the numbers", async () => {
       const settings = "#x1=-123456789.123456,1,2,3&weight=-123456789.123456";
-      const { tab } = await open(browser, `${server.url}?lang=en${settings}`, { width: 360 });
+      const { tab } = await open(page.browser, `${page.url}?lang=en${settings}`, { width: 360 });
       const width = await tab.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(width <= 360, `${width} px`);
       await tab.close();
     });
 
     test("has no word of English in the Russian page, its labels and its complaints", async () => {
-      const { tab } = await open(browser, `${server.url}?lang=ru`);
+      const { tab } = await open(page.browser, `${page.url}?lang=ru`);
       await reachAll(tab);
       const texts = await tab.evaluate(() => {
         const skipped = "code, script, style, noscript, [lang=en], math";
@@ -120,7 +110,7 @@ for (const engine of ENGINES) {
     });
 
     test("the skip link comes first", async () => {
-      const { tab } = await open(browser, `${server.url}?lang=en`);
+      const { tab } = await open(page.browser, `${page.url}?lang=en`);
       await tab.keyboard.press("Tab");
       assert.match(await tab.evaluate(() => document.activeElement?.textContent ?? ""), /^Skip/);
       await tab.keyboard.press("Enter");
@@ -129,7 +119,7 @@ for (const engine of ENGINES) {
     });
 
     test("shows where the focus is, and takes it to every control", async () => {
-      const { tab } = await open(browser, `${server.url}?lang=en`);
+      const { tab } = await open(page.browser, `${page.url}?lang=en`);
       await reachAll(tab);
       const seen = new Set();
       for (let i = 0; i < 90; i++) {

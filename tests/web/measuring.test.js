@@ -1,7 +1,7 @@
 // The sections that measure and judge, in real browsers: their numbers are those of the formulas and of Node. Budget: 90 s.
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { layerNorm } from "layernorm";
 import {
   aroundMean,
@@ -13,7 +13,7 @@ import {
 import { judgeAll, WAYS } from "../../web/sections/exactness/judge.js";
 import { SHAPES } from "../../web/sections/rms-cost/shapes.js";
 import { EPSES, TABLE_DEVIATIONS } from "../../web/sections/small-variance/curves.js";
-import { ENGINES, launch } from "../browser/browsers.js";
+import { ENGINES } from "../browser/browsers.js";
 import { assertLooksFine } from "./looking.js";
 import {
   changeLanguage,
@@ -26,6 +26,7 @@ import {
   startAndStop,
   textOf,
   until,
+  usePage,
 } from "./open_page.js";
 
 /** @typedef {import("./open_page.js").Tab} Tab */
@@ -64,20 +65,10 @@ const rowsOf = (tab, selector) =>
 
 for (const engine of ENGINES) {
   describe(`the measuring sections in ${engine.name}`, { skip: engine.skip }, () => {
-    /** @type {import("puppeteer-core").Browser} */
-    let browser;
-    /** @type {Awaited<ReturnType<typeof servePage>>} */
-    let server;
-    before(async () => {
-      [browser, server] = await Promise.all([launch(engine), servePage()]);
-    });
-    after(async () => {
-      await browser?.close();
-      await server?.close();
-    });
+    const page = usePage(engine);
 
     test("exactness: every error is the one that Node finds, and the package keeps its bounds", async () => {
-      const { tab, messages } = await open(browser, `${server.url}?lang=en#exactness`, PHONE);
+      const { tab, messages } = await open(page.browser, `${page.url}?lang=en#exactness`, PHONE);
       await reach(tab, "exactness");
       await says(tab, "#exact-controls", /^Judged 9 rows/);
       const rows = await rowsOf(tab, "#exact-table tbody tr");
@@ -114,7 +105,7 @@ for (const engine of ENGINES) {
     });
 
     test("exactness: TensorFlow.js comes on request, from the same host, with errors of its own", async () => {
-      const { tab, requests } = await open(browser, `${server.url}?lang=ru#exactness`, PHONE);
+      const { tab, requests } = await open(page.browser, `${page.url}?lang=ru#exactness`, PHONE);
       await reach(tab, "exactness");
       await says(tab, "#exact-controls", /^Проверено строк: 9/);
       assert.ok(!requests.some((address) => /tensorflow/.test(address)));
@@ -136,14 +127,14 @@ for (const engine of ENGINES) {
       assert.ok(apart.length > 0);
       for (const [whole, got, expected] of apart) assert.notEqual(got, expected, whole);
       await assertLooksFine(tab, "dark");
-      assert.deepEqual(elsewhere(requests, server.url), []);
+      assert.deepEqual(elsewhere(requests, page.url), []);
       await tab.close();
     });
 
     test("says in words that workers are not allowed", async () => {
       const strict = await servePage({ "content-security-policy": "worker-src 'none'" });
       try {
-        const { tab } = await open(browser, `${strict.url}?lang=en#exactness`, PHONE);
+        const { tab } = await open(page.browser, `${strict.url}?lang=en#exactness`, PHONE);
         await reach(tab, "exactness");
         await says(tab, "#exact-controls", /^It failed: /);
         await reach(tab, "speed");
@@ -156,7 +147,7 @@ for (const engine of ENGINES) {
     });
 
     test("RMSNorm's cost: shares follow from the times, a run can be stopped and says so", async () => {
-      const { tab } = await open(browser, `${server.url}?lang=en#rms-cost`, PHONE);
+      const { tab } = await open(page.browser, `${page.url}?lang=en#rms-cost`, PHONE);
       await reach(tab, "rms-cost");
       await press(tab, "#rms-cost-controls [data-run]");
       const isWhole = engine.name === "chromium";
@@ -194,7 +185,7 @@ for (const engine of ENGINES) {
     });
 
     test("adaptive: each item has its own scale and shift, and moves alone", async () => {
-      const { tab } = await open(browser, `${server.url}?lang=en#adaptive`, PHONE);
+      const { tab } = await open(page.browser, `${page.url}?lang=en#adaptive`, PHONE);
       await reach(tab, "adaptive");
       const results = async () =>
         (await rowsOf(tab, "#adaptive-table tbody tr")).map(
@@ -232,7 +223,11 @@ for (const engine of ENGINES) {
     });
 
     test("small variance: the table and the curves are the formula's, with the visitor's ε", async () => {
-      const { tab } = await open(browser, `${server.url}?lang=en#small-variance&eps=0.04`, PHONE);
+      const { tab } = await open(
+        page.browser,
+        `${page.url}?lang=en#small-variance&eps=0.04`,
+        PHONE,
+      );
       await reach(tab, "small-variance");
       const rows = await rowsOf(tab, "#small-table tbody tr");
       assert.equal(rows.length, TABLE_DEVIATIONS.length);

@@ -1,8 +1,8 @@
 // The documents' network on the page, in real browsers: its numbers against float64 in plain loops. Budget: 20 s.
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
-import { ENGINES, launch } from "../browser/browsers.js";
+import { describe, test } from "node:test";
+import { ENGINES } from "../browser/browsers.js";
 import { Random } from "../js/random.js";
 import {
   changeLanguage,
@@ -11,8 +11,8 @@ import {
   open,
   press,
   reach,
-  servePage,
   textOf,
+  usePage,
 } from "./open_page.js";
 
 /** @typedef {import("./open_page.js").Tab} Tab */
@@ -74,20 +74,10 @@ async function assertShows(tab, of) {
 
 for (const engine of ENGINES) {
   describe(`the network on the page in ${engine.name}`, { skip: engine.skip }, () => {
-    /** @type {import("puppeteer-core").Browser} */
-    let browser;
-    /** @type {Awaited<ReturnType<typeof servePage>>} */
-    let server;
-    before(async () => {
-      [browser, server] = await Promise.all([launch(engine), servePage()]);
-    });
-    after(async () => {
-      await browser?.close();
-      await server?.close();
-    });
+    const page = usePage(engine);
 
     test("shows each layer's right mean and deviation, for any seed, size, item and eps", async () => {
-      const { tab } = await open(browser, `${server.url}?lang=en`);
+      const { tab } = await open(page.browser, `${page.url}?lang=en`);
       await reach(tab, "network");
       const start = { seed: 1, scale: 1, eps: 1e-5, item: 0, isNormalized: true };
       await assertShows(tab, start);
@@ -110,7 +100,7 @@ for (const engine of ENGINES) {
     });
 
     test("has the chart's numbers in a table: 128 values before and after", async () => {
-      const { tab } = await open(browser, `${server.url}?lang=en`);
+      const { tab } = await open(page.browser, `${page.url}?lang=en`);
       await reach(tab, "network");
       await press(tab, "#network-chart summary");
       await tab.waitForSelector("#network-chart tbody tr");
@@ -129,7 +119,7 @@ for (const engine of ENGINES) {
     });
 
     test("goes from tab to tab by keyboard", async () => {
-      const { tab } = await open(browser, `${server.url}?lang=en`);
+      const { tab } = await open(page.browser, `${page.url}?lang=en`);
       await reach(tab, "network");
       await tab.focus("#network-pytorch");
       await tab.keyboard.press("ArrowLeft");

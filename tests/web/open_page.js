@@ -4,9 +4,11 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { after, before } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { buildWeb } from "../../tools/build_web.js";
 import { serve } from "../../tools/serve.js";
+import { launch } from "../browser/browsers.js";
 
 /** @typedef {import("puppeteer-core").Page} Tab */
 
@@ -32,6 +34,38 @@ export async function servePage(headers) {
     close: async () => {
       await close();
       await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/**
+ * A browser and the page on its server for the tests of one suite, which begins and ends them.
+ *
+ * @param {Parameters<typeof launch>[0]} engine
+ */
+export function usePage(engine) {
+  /** @type {import("puppeteer-core").Browser | undefined} */
+  let browser;
+  /** @type {Awaited<ReturnType<typeof servePage>> | undefined} */
+  let server;
+  before(async () => {
+    const launched = launch(engine).then((found) => {
+      browser = found;
+    });
+    server = await servePage();
+    await launched;
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+  return {
+    get browser() {
+      return /** @type {import("puppeteer-core").Browser} */ (browser);
+    },
+    /** The page's address. */
+    get url() {
+      return /** @type {string} */ (server?.url);
     },
   };
 }

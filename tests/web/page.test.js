@@ -1,9 +1,9 @@
 // The page's numbers, fields and settings, in real browsers. Budget: 40 s.
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ENGINES, launch } from "../browser/browsers.js";
+import { ENGINES } from "../browser/browsers.js";
 import { affine, dyadic, momentsOf, Normalizer, toNumber } from "../js/exact.js";
 import {
   assertNumbers,
@@ -15,6 +15,7 @@ import {
   servePage,
   shownWorks,
   textOf,
+  usePage,
   waitForHash,
 } from "./open_page.js";
 
@@ -70,20 +71,10 @@ const fieldValue = (/** @type {Element} */ field) => /** @type {HTMLInputElement
 
 for (const engine of ENGINES) {
   describe(`the page in ${engine.name}`, { skip: engine.skip }, () => {
-    /** @type {import("puppeteer-core").Browser} */
-    let browser;
-    /** @type {Awaited<ReturnType<typeof servePage>>} */
-    let server;
-    before(async () => {
-      [browser, server] = await Promise.all([launch(engine), servePage()]);
-    });
-    after(async () => {
-      await browser?.close();
-      await server?.close();
-    });
+    const page = usePage(engine);
 
     /** @param {string} [rest] of the address @param {Parameters<typeof open>[2]} [options] */
-    const openAt = (rest = "?lang=en", options) => open(browser, server.url + rest, options);
+    const openAt = (rest = "?lang=en", options) => open(page.browser, page.url + rest, options);
 
     test("shows the documents' example, right to every digit, in both languages", async () => {
       const { tab } = await openAt();
@@ -284,7 +275,7 @@ for (const engine of ENGINES) {
       await changeLanguage(tab, "ru");
       assert.equal(new URL(tab.url()).search, "?lang=ru");
       await tab.click(".themes label:nth-of-type(3)");
-      await tab.goto(server.url);
+      await tab.goto(page.url);
       await tab.waitForSelector(":root[data-ready]");
       const state = await tab.evaluate(() => ({
         language: document.documentElement.lang,
@@ -328,7 +319,7 @@ for (const engine of ENGINES) {
 
       const strict = await servePage({ "content-security-policy": "script-src 'self'" });
       try {
-        const { tab } = await open(browser, `${strict.url}?lang=en`, {
+        const { tab } = await open(page.browser, `${strict.url}?lang=en`, {
           until: ":root[data-failed]",
         });
         assert.match(await textOf(tab, "#failure"), /Content-Security-Policy.*wasm-unsafe-eval/);
