@@ -15,7 +15,7 @@ import {
 } from "../../dist/index.js";
 import { BatchNorm, ConditionalLayerNorm, LayerNorm } from "../../dist/nn.js";
 import { call, everyCall, numbersOf, resident } from "./every_call.js";
-import { memorySize } from "./memory_size.js";
+import { fillMemory, memorySize } from "./memory_size.js";
 
 /** @param {any[]} values whose tensors are disposed of */
 function free(...values) {
@@ -50,16 +50,7 @@ function fill() {
   } catch (error) {
     assert.ok(error instanceof RangeError, `${error}`);
   }
-  for (let elements = 2 ** 24; elements >= 1; elements /= 2) {
-    for (;;) {
-      try {
-        held.push(zeros([elements]));
-      } catch (error) {
-        assert.ok(error instanceof RangeError, `${error}`);
-        break;
-      }
-    }
-  }
+  held.push(...fillMemory(2 ** 24, 1));
 }
 
 const cases = everyCall(70);

@@ -1,4 +1,5 @@
-/** What memory is in use, of wasm and of JavaScript. */
+/** What memory is in use, of wasm and of JavaScript; and how all of it comes to be. */
+import assert from "node:assert/strict";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { zeros } from "../../dist/index.js";
@@ -15,4 +16,26 @@ export function memorySize() {
 export function collector() {
   setFlagsFromString("--expose-gc");
   return runInNewContext("gc");
+}
+
+/**
+ * Tensors until no more fit, each size as often as it does.
+ *
+ * @param {number} most elements of the first
+ * @param {number} least elements of the last
+ */
+export function fillMemory(most, least) {
+  /** @type {import("../../dist/index.js").Tensor[]} */
+  const held = [];
+  for (let elements = most; elements >= least; elements /= 2) {
+    for (;;) {
+      try {
+        held.push(zeros([elements]));
+      } catch (error) {
+        assert.ok(error instanceof RangeError, `${error}`);
+        break;
+      }
+    }
+  }
+  return held;
 }

@@ -2,12 +2,19 @@
 import { boundOf } from "../js/exact_operations.js";
 import { isHalf, load } from "../js/half.js";
 import { hasAffine } from "../js/operation_cases.js";
+import { Random } from "../js/random.js";
 
 /** @typedef {import("../js/operation_cases.js").Case} Case */
 /** @typedef {import("../js/exact.js").DType} DType */
 
 /** @type {DType[]} */
 export const DTYPES = ["float32", "float16", "bfloat16"];
+
+/** @param {number} n @param {number} seed */
+export function normal(n, seed) {
+  const random = new Random(seed);
+  return Float32Array.from({ length: n }, () => random.normal());
+}
 
 /** How many eps are allowed, as a multiple of what judgeOperation allows. @param {Case} made @returns {number} */
 export function allowed({ op, setting }) {

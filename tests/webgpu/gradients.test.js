@@ -4,23 +4,17 @@ import test, { after } from "node:test";
 import * as layernorm from "../../dist/index.js";
 import { WebGpuNorm } from "../../dist/webgpu.js";
 import { makeBackwardCase } from "../js/backward_cases.js";
-import { Random } from "../js/data.js";
+
 import { judgeGradients } from "../js/exact_backward.js";
 import { load, store } from "../js/half.js";
 import { adapter, skip } from "./adapter.js";
-import { gradientsOnGpu, limited, read } from "./cases.js";
+import { gradientsOnGpu, limited, normal, read } from "./cases.js";
 
 const norm = /** @type {any} */ (skip ? undefined : await WebGpuNorm.create({ adapter }));
 after(() => norm?.dispose());
 
 /** No type tells what each kind of x gives. @type {any} */
 const ops = layernorm;
-
-/** @param {number} n @param {number} seed */
-function normal(n, seed) {
-  const random = new Random(seed);
-  return Float32Array.from({ length: n }, () => random.normal());
-}
 
 /** @param {any} on @param {Record<string, any>} result */
 async function readAll(on, result) {

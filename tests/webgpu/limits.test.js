@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import test, { after } from "node:test";
 import * as layernorm from "../../dist/index.js";
 import { WebGpuNorm } from "../../dist/webgpu.js";
-import { Random } from "../js/data.js";
+
 import { load, store } from "../js/half.js";
 import { adapter, gpu, skip } from "./adapter.js";
-import { limited, read } from "./cases.js";
+import { limited, normal, read } from "./cases.js";
 
 const STORAGE = 0x80 | 0x4 | 0x8;
 
@@ -15,12 +15,6 @@ after(() => norm?.dispose());
 
 /** No type tells what each kind of x gives. @type {any} */
 const ops = layernorm;
-
-/** @param {number} n @param {number} seed */
-function normal(n, seed) {
-  const random = new Random(seed);
-  return Float32Array.from({ length: n }, () => random.normal());
-}
 
 /** @param {ArrayLike<number>} got @param {ArrayLike<number>} expected @param {number} most @param {string} where */
 function assertClose(got, expected, most, where) {
