@@ -73,7 +73,7 @@ export function takeMoments(
             ],
             overrides: {
               ...momentOverrides(d),
-              ...(whole ? recordOverrides(d) : {}),
+              ...recordOverrides(d),
               whole: +whole,
             },
             workgroups: Math.ceil((runsHere * chunks) / (THREADS / lanes)),
