@@ -102,7 +102,14 @@ for (const dtype of DTYPES) {
 test("runs whose lanes take blocks are within their bound on a GPU, in pieces or not", {
   skip,
 }, async () => {
-  const scales = ["normal", "mean7", "magnitude1e_38", "magnitude1e30", "constant0", "constant1e30"];
+  const scales = [
+    "normal",
+    "mean7",
+    "magnitude1e_38",
+    "magnitude1e30",
+    "constant0",
+    "constant1e30",
+  ];
   const names = ["layerNorm", "rmsNorm", "lpNormalize 1", "lpNormalize 2", "lpNormalize Infinity"];
   for (const [n, name] of names.entries()) {
     for (const [turn, family] of scales.entries()) {
