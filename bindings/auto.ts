@@ -334,5 +334,5 @@ function ownOptions(given: unknown): Record<string, unknown> {
 function isOnGpu(x: unknown): boolean {
   if (typeof x !== "object" || x === null || ArrayBuffer.isView(x)) return false;
   if ("location" in x) return x.location === "gpu-buffer";
-  return "gpuBuffer" in x || ("buffer" in x && "shape" in x);
+  return "gpuBuffer" in x || "tensorRef" in x || ("buffer" in x && "shape" in x);
 }

@@ -59,6 +59,7 @@ export {
   GpuTensor,
   type GpuTensorLike,
   type OrtGpuTensorLike,
+  type TfjsGpuDataLike,
 } from "./gpu/gpu_tensor.js";
 
 type ParameterOptions =

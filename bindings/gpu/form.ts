@@ -7,6 +7,7 @@ export interface Subgroups {
   readonly most: number;
 }
 
+/** How runs, or pieces of runs, are spread over lanes and workgroups. */
 export interface Spread {
   /** How lanes sum up: those of a workgroup, those of a subgroup, or each for itself. */
   readonly reduce: "reduce" | "reduce_subgroups" | "reduce_alone";
@@ -34,9 +35,10 @@ const ALONE = 4096;
 const BUSY = 4096;
 // Below it, subgroups are those of a CPU: what was read once is in its cache, and barriers cost more than reading again.
 const WIDE = 16;
-
 // Subgroups of a CPU's workgroup, which one thread runs one after the other: few, so that all threads have some.
-const FEW = 16;
+const CPU_SUBGROUPS = 16;
+// Values of a piece there: each subgroup takes its time to begin and to end.
+const CPU_PIECE = 4096;
 
 /** Workgroups for so many runs, or pieces of runs. */
 export const workgroupsOf = ({ threads, lanes }: Spread, runs: number) =>
@@ -53,7 +55,7 @@ const bySubgroups = ({ most }: Subgroups) =>
   ({
     reduce: "reduce_subgroups",
     lanes: most,
-    threads: most < WIDE ? FEW * most : THREADS,
+    threads: most < WIDE ? CPU_SUBGROUPS * most : THREADS,
   }) as const;
 
 export const ceilPowerOfTwo = (n: number) => 2 ** Math.ceil(Math.log2(Math.max(1, n)));
@@ -76,7 +78,7 @@ export function formOf(
     const form = bySubgroups(subgroups);
     if (subgroups.most < WIDE) {
       const whole = count <= ALONE || (count <= 4 * ALONE && runs >= 16);
-      return { ...form, values: "streamed", piece: whole ? count : ALONE, blocks: true };
+      return { ...form, values: "streamed", piece: whole ? count : CPU_PIECE, blocks: true };
     }
     if (count <= HELD * subgroups.least) return { ...form, values: "held", piece: count };
   }

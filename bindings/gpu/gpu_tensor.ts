@@ -1,4 +1,4 @@
-// Tensors in GPU buffers: those made here, the caller's own, onnxruntime's.
+// Tensors in GPU buffers: those made here, the caller's own, onnxruntime's, TensorFlow.js's.
 import { type Dims, readDims } from "../dims.js";
 import { DTYPES } from "../dtypes.js";
 import { describe, quotedList, wrongType, wrongValue } from "../errors.js";
@@ -27,8 +27,14 @@ export interface OrtGpuTensorLike {
   readonly type: string;
 }
 
+/** What TensorFlow.js's `tensor.dataToGPU()` gives where its backend is webgpu. */
+export interface TfjsGpuDataLike {
+  readonly buffer?: GPUBufferLike;
+  readonly tensorRef: { readonly shape: readonly number[]; readonly dtype: string };
+}
+
 /** What can be normalized on the GPU. */
-export type GpuInput = GpuTensor | GpuTensorLike | OrtGpuTensorLike;
+export type GpuInput = GpuTensor | GpuTensorLike | OrtGpuTensorLike | TfjsGpuDataLike;
 
 /** A parameter: a number, a tensor on the GPU, or values that are uploaded for the call. */
 export type GpuParameter = GpuInput | Parameter;
@@ -106,7 +112,7 @@ export class GpuOperand extends Operand {
 }
 
 const EXPECTED =
-  "a tensor on the GPU: one of gpu.tensor(), { buffer, offset, shape, dtype }, or onnxruntime's";
+  "a tensor on the GPU: one of gpu.tensor(), { buffer, offset, shape, dtype }, onnxruntime's, or dataToGPU()'s";
 
 /** Reads a tensor on the GPU. */
 export function readGpuOperand(where: string, name: string, value: unknown): GpuOperand {
@@ -117,6 +123,12 @@ export function readGpuOperand(where: string, name: string, value: unknown): Gpu
 
 function tryGpuOperand(where: string, name: string, value: unknown): GpuOperand | undefined {
   if (typeof value !== "object" || value === null) return undefined;
+  if ("tensorRef" in value) {
+    const { buffer, tensorRef } = value as TfjsGpuDataLike;
+    const { shape, dtype } = tensorRef;
+    const fields = ["tensorRef.shape", "tensorRef.dtype"] as const;
+    return makeOperand(where, name, value, buffer, 0, shape, dtype, ...fields);
+  }
   if ("buffer" in value && !ArrayBuffer.isView(value)) {
     const { buffer, offset, shape, dtype } = value as GpuTensorLike;
     return makeOperand(

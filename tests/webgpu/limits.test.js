@@ -209,6 +209,37 @@ test("what cannot be split names the limit, its value and the need", { skip }, (
   );
 });
 
+test("all parameters and statistics need no more than the 8 storage buffers that every device has", {
+  skip,
+}, async () => {
+  const { device } = norm;
+  assert.equal(device.limits.maxStorageBuffersPerShaderStage, 8);
+  for (const shape of [
+    [3, 64],
+    [3, 9000],
+  ]) {
+    const [rows, features] = shape;
+    const values = normal(rows * features, 1);
+    /** @type {Record<string, Float32Array>} */
+    const parameters = {};
+    /** @type {Record<string, any>} */
+    const there = {};
+    for (const [i, name] of ["weight", "bias", "scale", "shift"].entries()) {
+      parameters[name] = normal(features, 2 + i);
+      there[name] = norm.tensor(parameters[name], [features]);
+    }
+    const given = { returnStats: true };
+    const { output, mean, rstd } = norm.layerNorm(norm.tensor(values, shape), {
+      ...there,
+      ...given,
+    });
+    const expected = ops.layerNorm(values, { shape, ...parameters, ...given });
+    assertClose(await norm.read(output), expected.output, 4e-6, `[${shape}]`);
+    assertClose(await norm.read(mean), expected.mean, 1e-6, `[${shape}] mean`);
+    assertClose(await norm.read(rstd), expected.rstd, 1e-6, `[${shape}] rstd`);
+  }
+});
+
 test("a tensor above 128 MiB, with a device of default limits", { skip }, async (t) => {
   const { adapter: other } = { adapter: await gpu.requestAdapter() };
   const device = await other.requestDevice();

@@ -161,6 +161,38 @@ export async function tensorflow() {
   return worst;
 }
 
+/**
+ * What TensorFlow.js computed, normalized where its dataToGPU has it.
+ * @returns {Promise<number>} the difference from the same in wasm
+ */
+export async function dataToGpu() {
+  const names = { core: "@tensorflow/tfjs-core", backend: "@tensorflow/tfjs-backend-webgpu" };
+  const tf = await import(names.core);
+  await import(names.backend);
+  const { WebGpuNorm, wasm } = await load();
+  await tf.setBackend("webgpu");
+  await tf.ready();
+  // It computes small tensors in JavaScript otherwise.
+  tf.env().set("WEBGPU_CPU_FORWARD", false);
+  const gpu = new WebGpuNorm(tf.backend().device);
+  const shape = [5, 33];
+  const x = values(165);
+  const sum = tf.add(tf.tensor(x, shape), 1);
+  const there = sum.dataToGPU();
+  const weight = tf.mul(tf.tensor(values(33), [33]), 2).dataToGPU();
+  const y = await gpu.read(gpu.layerNorm(there, { weight }));
+  there.tensorRef.dispose();
+  weight.tensorRef.dispose();
+  const options = { shape, weight: values(33).map((v) => 2 * v) };
+  return difference(
+    y,
+    wasm.layerNorm(
+      x.map((v) => v + 1),
+      options,
+    ),
+  );
+}
+
 /** The sweep in a page. @param {number} time in milliseconds */
 export async function sweepFor(time) {
   const adapter = await /** @type {any} */ (navigator).gpu?.requestAdapter();

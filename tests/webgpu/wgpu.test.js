@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { serve } from "../bench/server.js";
 import { ENGINES, launch } from "../browser/browsers.js";
 import { lavapipe } from "./environment.js";
+import { judgeSweep } from "./judge_sweep.js";
 
 /** Milliseconds of a sweep: what fits is checked. */
 const TIME = Number(process.env.SWEEP_MS ?? 20_000);
@@ -16,14 +17,6 @@ const DENO = fileURLToPath(
 const driver = lavapipe();
 const noDriver = driver === undefined && "lavapipe is not installed: mesa-vulkan-drivers";
 const noDeno = !existsSync(DENO) && "Deno is not installed: the step runtimes installs it";
-
-/** @param {any} found @param {import("node:test").TestContext} t */
-function judge(found, t) {
-  if (found.reason) return t.skip(found.reason);
-  t.diagnostic(`${found.name}: ${found.cases} cases, at most ${found.worst} of the bound`);
-  assert.ok(found.cases > 0, "no case fits in the time");
-  assert.ok(found.worst <= 1, `${found.where}: ${found.worst} of its bound`);
-}
 
 test("operations and gradients are within their bounds on wgpu in Deno", {
   skip: noDriver || noDeno,
@@ -43,7 +36,7 @@ test("operations and gradients are within their bounds on wgpu in Deno", {
   });
   const code = await new Promise((settle) => child.on("close", settle));
   assert.equal(code, 0, errors.slice(-1000));
-  judge(JSON.parse(out), t);
+  judgeSweep(JSON.parse(out), t);
 });
 
 const firefox = ENGINES.find(({ name }) => name === "firefox");
@@ -62,7 +55,7 @@ test("operations and gradients are within their bounds on wgpu in Firefox", {
     const found = await page.evaluate(
       `import("/tests/webgpu/page.js").then((page) => page.sweepFor(${TIME}))`,
     );
-    judge(found, t);
+    judgeSweep(found, t);
   } finally {
     await browser.close();
     server.close();

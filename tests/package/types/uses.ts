@@ -342,6 +342,8 @@ export async function onGpu(device: GPUDeviceLike, encoder: GPUCommandEncoderLik
   const y: GpuTensor = gpu.layerNorm(x, { weight: new Float32Array(4), bias: x, encoder });
   const mine = { buffer: x.buffer, offset: 4, shape: [2, 4] };
   const same: typeof mine = gpu.rmsNorm(x, { out: mine });
+  const tfjs = { tensorRef: { shape: [2, 4], dtype: "float32" as const }, buffer: x.buffer };
+  gpu.layerNorm(tfjs, { weight: tfjs }).dispose();
   const { output, mean, rstd } = gpu.groupNorm(x, { numGroups: 2, returnStats: true });
   const { sum } = gpu.addLayerNorm(x, y, { gate: 2 });
   const all: GpuTensor[] = [output, mean, rstd, sum];
