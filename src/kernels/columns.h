@@ -146,7 +146,8 @@ inline constexpr size_t kShortColumn = 64;
 /// is verified; runs that fail, and all beside large weights, take sums in float64 about their mean, or their first value.
 class ColumnsF32 final : public Panel<float> {
   static constexpr size_t kCapacity = 512;
-  static constexpr size_t kTogether = 8;  // columns whose sums are in registers
+  static constexpr size_t kTogether = 8;           // columns whose sums are in registers
+  static constexpr uint64_t kMostWeighed = 65536;  // elements of a weight, one by one
 
  public:
   ColumnsF32(const Call& call, size_t first, size_t rows, size_t fold)
@@ -236,7 +237,7 @@ class ColumnsF32 final : public Panel<float> {
       (d < first && call.dims[d].reduced ? differs_by_row : differs_by_run) = true;
     }
     if (!differs_by_row) return 0;
-    if (differs_by_run || weight.size > kLongestWeighedRun) return kLargeWeight;
+    if (differs_by_run || weight.size > kMostWeighed) return kLargeWeight;
     double largest = 2;
     double room[kBlock];
     for (size_t i = 0; i < weight.size; i += kBlock) {

@@ -165,7 +165,7 @@ void normalize_ahead(Rows<float>& rows) {
 
 void centered_ahead(const RowsJob<float>& job) {
   Rows<float> rows(job);
-  if (wants_precise_sums(rows.job.scaling.size, rows.job.weight_bound)) {
+  if (wants_precise_sums(rows.job.weight_bound)) {
     normalize_ahead<Sums::kPrecise>(rows);
   } else {
     normalize_ahead<Sums::kPlain>(rows);
