@@ -9,7 +9,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { findEmscripten, run, runScript, SetupError } from "./emscripten.js";
+import { findEmscripten } from "./emscripten.js";
+import { run, runScript, SetupError } from "./process.js";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const WASM = join(ROOT, "build", "wasm");
