@@ -295,7 +295,6 @@ class ColumnsF32 final : public Panel<float> {
       const bool plain = moments.variance + scaling_.eps_inside() >= 0x1p-100 && moments.second < 0x1p126;
       normalizer.wide = normalizer.wide || !plain;
       set_column(first, fold_, normalizer);
-      std::fill_n(done_ + first, fold_, true);
       return true;
     }
     const auto mean = static_cast<float>(shift + moments.d);
@@ -330,6 +329,7 @@ class ColumnsF32 final : public Panel<float> {
   void set_column(size_t first, size_t n, const NormalizerF32& normalizer) {
     wide_ = wide_ || normalizer.wide;
     for (size_t c = first; c < first + n; ++c) {
+      done_[c] = true;
       mean_[c] = normalizer.mean_f32;
       factor_[c] = normalizer.multiplier_f32;
       correction_[c] = normalizer.correction;
