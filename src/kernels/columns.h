@@ -330,9 +330,9 @@ class ColumnsF32 final : public Panel<float> {
     wide_ = wide_ || normalizer.wide;
     for (size_t c = first; c < first + n; ++c) {
       done_[c] = true;
-      mean_[c] = normalizer.mean_f32;
-      factor_[c] = normalizer.multiplier_f32;
-      correction_[c] = normalizer.correction;
+      of_column_[c] = normalizer.mean_f32;
+      of_column_[c + kCapacity] = normalizer.multiplier_f32;
+      of_column_[c + 2 * kCapacity] = normalizer.correction;
       is_wide_[c] = normalizer.wide;
       shift_[c] = normalizer.shift;
       mean_rest_[c] = normalizer.d;
@@ -350,7 +350,7 @@ class ColumnsF32 final : public Panel<float> {
   }
 
   [[nodiscard]] float write_one(float x, float w, float b, size_t c) const {
-    return ((x - mean_[c]) * factor_[c] + correction_[c]) * w + b;
+    return ((x - of_column_[c]) * of_column_[c + kCapacity] + of_column_[c + 2 * kCapacity]) * w + b;
   }
 
   // Of others the mean is taken to be 0, which changes no bits.
@@ -366,7 +366,7 @@ class ColumnsF32 final : public Panel<float> {
   double d_[kCapacity], square_[kCapacity];
   bool done_[kCapacity];
   float shift_[kCapacity];
-  float mean_[kCapacity], factor_[kCapacity], correction_[kCapacity];
+  float of_column_[3 * kCapacity];
   bool is_wide_[kCapacity];
   double mean_rest_[kCapacity], multiplier_[kCapacity], variance_[kCapacity], rstd_[kCapacity];
 };
