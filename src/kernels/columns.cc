@@ -138,4 +138,33 @@ void ColumnsF32::write_block(const float* x, float* y, size_t first, size_t n) {
   for (; i < n; ++i) y[i] = write_one(x[i], w[i], b[i], first + i);
 }
 
+bool ColumnsF32::take(size_t first) {
+  double d = 0;
+  double square = 0;
+  LAYERNORM_ROLLED
+  for (size_t c = first; c < first + fold_; ++c) {
+    d += d_[c];
+    square += square_[c];
+    d_[c] = square_[c] = 0;
+  }
+  const float shift = sum_shift_[first];
+  const Moments moments(d, square, scaling_.size, centered_);
+  const float bound = weight_bound_[first];
+  const bool narrow = bound <= 2 && moments.hold_in_f32(scaling_.eps_inside());
+  if (pass_ == Pass::kNarrow ? narrow : moments.hold_in_f64() || pass_ == Pass::kWideAgain) {
+    NormalizerF32 normalizer;
+    normalizer.set(shift, moments.d, moments.variance, scaling_, bound, false);
+    // Float32 arithmetic does where squares neither vanish nor overflow.
+    const bool plain = moments.variance + scaling_.eps_inside() >= 0x1p-100 && moments.second < 0x1p126;
+    normalizer.wide = normalizer.wide || !plain;
+    set_column(first, fold_, normalizer);
+    return true;
+  }
+  const auto mean = static_cast<float>(shift + moments.d);
+  const float next = !centered_ ? 0 : std::isfinite(mean) ? mean : first_value_[first];
+  LAYERNORM_ROLLED
+  for (size_t c = first; c < first + fold_; ++c) sum_shift_[c] = next;
+  return false;
+}
+
 }  // namespace layernorm

@@ -276,32 +276,7 @@ class ColumnsF32 final : public Panel<float> {
 
   // Sets a run's normalizer by the sums of its columns, or, where these do not do, the shift of the next ones. As RunF32, but
   // that a second wide shift is the last.
-  bool take(size_t first) {
-    double d = 0;
-    double square = 0;
-    for (size_t c = first; c < first + fold_; ++c) {
-      d += d_[c];
-      square += square_[c];
-      d_[c] = square_[c] = 0;
-    }
-    const float shift = sum_shift_[first];
-    const Moments moments(d, square, scaling_.size, centered_);
-    const float bound = weight_bound_[first];
-    const bool narrow = bound <= 2 && moments.hold_in_f32(scaling_.eps_inside());
-    if (pass_ == Pass::kNarrow ? narrow : moments.hold_in_f64() || pass_ == Pass::kWideAgain) {
-      NormalizerF32 normalizer;
-      normalizer.set(shift, moments.d, moments.variance, scaling_, bound, false);
-      // Float32 arithmetic does where squares neither vanish nor overflow.
-      const bool plain = moments.variance + scaling_.eps_inside() >= 0x1p-100 && moments.second < 0x1p126;
-      normalizer.wide = normalizer.wide || !plain;
-      set_column(first, fold_, normalizer);
-      return true;
-    }
-    const auto mean = static_cast<float>(shift + moments.d);
-    const float next = !centered_ ? 0 : std::isfinite(mean) ? mean : first_value_[first];
-    std::fill_n(sum_shift_ + first, fold_, next);
-    return false;
-  }
+  bool take(size_t first);
 
   void add_rows(const float* x, size_t stride, size_t rows);
 
