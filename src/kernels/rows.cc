@@ -99,8 +99,8 @@ template <Sums kSum, NormalizerF32::Mean kMean>
   SumsF32 sums;
   size_t i = 0;
   for (; i + kFlush <= n; i += kFlush) {
-    const float* w = rows.job.weight.at(i, kFlush);
-    const float* b = rows.job.bias.at(i, kFlush);
+    const float* w = rows.job.weight.next(i, kFlush);
+    const float* b = rows.job.bias.next(i, kFlush);
     ChainsF32 chains;
     LAYERNORM_ROLLED
     for (const float* end = x + kFlush; x != end; x += kStep, w += kStep, b += kStep, y += kStep, ahead += kStep) {

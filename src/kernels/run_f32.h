@@ -296,9 +296,8 @@ struct NormalizerF32 {
   [[gnu::always_inline]] static void write_all(const Normalize& normalize, const float* x,
                                                ParameterBlocks<float>& weight, ParameterBlocks<float>& bias, float* y,
                                                size_t n, size_t begin) {
-    const size_t longest = std::min(weight.longest(), bias.longest());
     for (size_t i = 0, size = 0; i < n; i += size) {
-      size = std::min(n - i, longest);
+      size = ParameterBlocks<float>::longest(weight, bias, begin + i, n - i);
       write_strided(normalize, x + i, weight.from(begin + i, size), bias.from(begin + i, size), y + i, size);
     }
   }
