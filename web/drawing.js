@@ -14,19 +14,15 @@ export class Drawing {
   /** @type {Set<string>} */
   #onScreen = new Set();
   #isScheduled = false;
-  #onDone;
+  /** @type {(() => void)[]} who is told when nothing waits any more */
+  #toTell = [];
   #onError;
   #sections = /** @type {NodeListOf<HTMLElement>} */ (
     document.querySelectorAll("article > section, #settings")
   );
 
-  /**
-   * @param {object} options
-   * @param {() => void} options.onDone called when all that was asked for is there
-   * @param {(error: unknown) => void} options.onError called when a part could not be drawn: the others are given up
-   */
-  constructor({ onDone, onError }) {
-    this.#onDone = onDone;
+  /** @param {(error: unknown) => void} onError called when a part could not be drawn: the others are given up */
+  constructor(onError) {
     this.#onError = onError;
     const observer = new IntersectionObserver((entries) => {
       for (const { target, isIntersecting } of entries) {
@@ -76,6 +72,14 @@ export class Drawing {
     });
   }
 
+  /** @returns {Promise<void>} when nothing waits any more, and all is laid out */
+  done() {
+    return new Promise((resolve) => {
+      if (this.#waiting.size === 0) resolve();
+      else this.#toTell.push(resolve);
+    });
+  }
+
   #schedule() {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -96,7 +100,10 @@ export class Drawing {
     }
     if (this.#waiting.size > 0) return this.#schedule();
     delete document.documentElement.dataset.drawing;
-    this.#onDone();
+    const toTell = this.#toTell.splice(0);
+    onFrame(() => {
+      for (const tell of toTell) tell();
+    });
   }
 
   #drawNext() {

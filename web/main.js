@@ -35,7 +35,7 @@ let addressTimer = 0;
 /** @type {unknown} */
 let failure;
 
-const drawing = new Drawing({ onDone: finish, onError: fail });
+const drawing = new Drawing(fail);
 /** What follows the visitor's numbers. */
 const parts = [
   ...PARTS.map((part) => ({ ...part, draw: () => part.draw(works, form.settings) })),
@@ -94,8 +94,9 @@ function readAddress() {
   }
   const place = Places.from(location.hash);
   if (place === "") return;
-  places.go(place);
   void sections.load(place);
+  // What is drawn above the place would move it away.
+  void drawing.done().then(() => places.go(place, "instant"));
 }
 
 function changed() {
@@ -150,14 +151,12 @@ function render(isAnew = document.documentElement.dataset.ready === undefined) {
     element("pending").hidden = true;
     if (isAnew) drawing.askAll([...parts, ...sections.parts]);
     else drawing.ask([...parts, ...sections.followers]);
+    void drawing.done().then(() => {
+      if (works.length > 0) document.documentElement.dataset.ready = "";
+    });
   } catch (error) {
     fail(error);
   }
-}
-
-/** All that was to be drawn is there. */
-function finish() {
-  if (works.length > 0) document.documentElement.dataset.ready = "";
 }
 
 /**

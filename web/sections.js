@@ -101,12 +101,11 @@ export class Sections {
         body.remove();
         return;
       }
-      // In turns of their own: together they may take too long for a frame.
-      await this.#drawing.once(id, () => {
+      const { render, update = [] } = await this.#drawing.once(id, () => {
         body.innerHTML = html;
         fillIn(body);
+        return mount(body, this.#page);
       });
-      const { render, update = [] } = await this.#drawing.once(id, () => mount(body, this.#page));
       const parts = [render].flat().map((draw) => ({ id, draw }));
       this.parts.push(...parts);
       this.followers.push(...[update].flat().map((draw) => ({ id, draw })));

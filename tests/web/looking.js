@@ -20,7 +20,6 @@ export async function findOverflow(tab) {
   return tab.evaluate(overflowing);
 }
 
-
 /** Run in the page. */
 function overflowing() {
   /** @type {string[]} */
