@@ -22,10 +22,10 @@ import {
   instantiateWith,
   readBytes,
 } from "./wasm_module.js";
-import { bytesOf, type WasmText } from "./wasm_text.js";
+import { bytesOf } from "./wasm_text.js";
 
-/** The binary that an entry carries; `layernorm/slim` carries none. */
-export type Inlined = WasmText | undefined;
+/** The binary that an entry carries, as text; `layernorm/slim` carries none. */
+export type Inlined = string | undefined;
 
 interface Loaded {
   readonly backend: WasmBackend;

@@ -2,12 +2,12 @@
 import createGlue, { buildId } from "./generated/glue.js";
 import type { Raw } from "./raw_call.js";
 import { WasmBackend } from "./wasm_backend.js";
-import type { WasmText } from "./wasm_text.js";
 
 /** A build beside the ordinary one: its glue and its binary, which carries no mark that is checked. */
 export interface Build {
   readonly createGlue: typeof createGlue;
-  readonly text: WasmText;
+  /** The binary for wasm_text.ts. */
+  readonly text: string;
 }
 
 /** Bytes that WebAssembly takes: not shared, and with the header of a binary. */
