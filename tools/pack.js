@@ -28,7 +28,9 @@ const ALPHABET = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i
 const SINGLE = ALPHABET.length - 3;
 const VALUES = SINGLE + 3 * ALPHABET.length;
 /** How many pairs of templates get one of their own: where gzip had gained what there is. */
-const PAIRS = 24;
+const PAIRS = 20;
+/** From how many times on an integer counts as part of the opcode before it. */
+const FREQUENT = 200;
 /** Of templates, in all: the room that unpack.cc has. */
 const STEPS = 1 << 12;
 
@@ -60,6 +62,12 @@ export function pack(binary) {
  * @param {Uint8Array} binary
  */
 function dissect(binary) {
+  const { before, functions, after } = parse(binary);
+  const constants = new Map();
+  for (const part of functions.flatMap(({ code }) => code.flat())) {
+    if (isOperand(part, "i32"))
+      constants.set(`${part.bytes}`, 1 + (constants.get(`${part.bytes}`) ?? 0));
+  }
   /** @type {string[]} */
   const sequence = [];
   const operands = /** @type {Record<Kind, number[]>} */ (
@@ -70,30 +78,49 @@ function dissect(binary) {
     operands[kind].push(...bytes);
     return FIRST_KIND + KINDS.indexOf(kind);
   };
+  sequence.push(`${put("table", before)}`);
+  for (const { locals, code } of functions) {
+    sequence.push(`${BODY} ${put("table", locals)}`);
+    for (const parts of code) {
+      const steps = parts.flatMap((part) => {
+        if (typeof part === "number") return [part];
+        const isFrequent = (constants.get(`${part.bytes}`) ?? 0) >= FREQUENT;
+        return isOperand(part, "i32") && isFrequent
+          ? [...part.bytes]
+          : [put(part.kind, part.bytes)];
+      });
+      sequence.push(steps.join(" "));
+    }
+  }
+  // As a body, so that the last function's ends.
+  sequence.push(`${BODY} ${put("table", after)}`);
+  return { sequence, operands };
+}
+
+/** @param {import("./wasm_reader.js").Parts[number]} part @param {Kind} kind */
+const isOperand = (part, kind) => typeof part !== "number" && part.kind === kind;
+
+/** The binary's functions, and what stands before and after them. @param {Uint8Array} binary */
+function parse(binary) {
   const reader = new Reader(binary);
   reader.at = 8;
   while (reader.byte() !== CODE) reader.skip();
   reader.number();
-  let left = reader.number();
-  sequence.push(`${put("table", binary.subarray(0, reader.at))}`);
-  for (; left > 0; left--) {
+  const count = reader.number();
+  const before = binary.subarray(0, reader.at);
+  const functions = Array.from({ length: count }, () => {
     const size = reader.number();
     const begin = reader.at;
     for (let groups = reader.number(); groups > 0; groups--) {
       reader.number();
       reader.byte();
     }
-    sequence.push(`${BODY} ${put("table", binary.subarray(begin, reader.at))}`);
-    while (reader.at < begin + size) {
-      const parts = instruction(reader).map((part) =>
-        typeof part === "number" ? part : put(part.kind, part.bytes),
-      );
-      sequence.push(parts.join(" "));
-    }
-  }
-  // As a body, so that the last function's ends.
-  sequence.push(`${BODY} ${put("table", binary.subarray(reader.at))}`);
-  return { sequence, operands };
+    const locals = binary.subarray(begin, reader.at);
+    const code = [];
+    while (reader.at < begin + size) code.push(instruction(reader));
+    return { locals, code };
+  });
+  return { before, functions, after: binary.subarray(reader.at) };
 }
 
 /** @param {[pair: string, count: number]} entry */
