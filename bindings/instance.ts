@@ -1,4 +1,5 @@
 // The one wasm instance that all entries share: how it comes into being, and its end.
+import type { Own } from "./asked.js";
 import {
   asksForMore,
   hasSource,
@@ -9,25 +10,25 @@ import {
   readInitOptions,
   readInitSource,
 } from "./init_options.js";
-import type { Team } from "./team.js";
 import type { InitResult } from "./types.js";
 import { WasmBackend } from "./wasm_backend.js";
 import {
   compile,
   compileSync,
   fetchModule,
-  hasRelaxedSimd,
   instantiate,
   instantiateSync,
   instantiateWith,
+  isValid,
   readBytes,
 } from "./wasm_module.js";
-import { bytesOf, type WasmText } from "./wasm_text.js";
+import { bytesOf } from "./wasm_text.js";
 
-/** The binary that an entry carries; `layernorm/slim` carries none. */
-export type Inlined = WasmText | undefined;
+/** The binary that an entry carries, as text; `layernorm/slim` carries none. */
+export type Inlined = string | undefined;
 
-interface Loaded {
+/** An instance in use. */
+export interface Loaded {
   readonly backend: WasmBackend;
   readonly result: InitResult;
   /** Ends its workers. */
@@ -89,7 +90,7 @@ export function init(inlined: Inlined, options: unknown): Promise<InitResult> {
 
 async function load(inlined: Inlined, request: InitRequest): Promise<InitResult> {
   const started = generation;
-  const loaded = await loadAsked(inlined, request);
+  const loaded = await loadFor(inlined, request);
   if (generation !== started) {
     loaded.end?.();
     throw new Error("init: dispose() was called while init() was pending");
@@ -99,53 +100,22 @@ async function load(inlined: Inlined, request: InitRequest): Promise<InitResult>
   return copyOf(loaded.result);
 }
 
-async function loadAsked(inlined: Inlined, request: InitRequest): Promise<Loaded> {
-  const { threads = 1, relaxedSimd: asksRelaxed = false } = request;
-  const relaxedSimd = asksRelaxed && hasRelaxedSimd();
-  const reasons = asksRelaxed && !relaxedSimd ? ["relaxedSimd: this engine has none"] : [];
-  if (threads > 1) {
-    const team = await reasonOr(() => loadTeam(threads, relaxedSimd));
-    if (typeof team === "object") {
-      const { backend, end, reason } = team;
-      if (reason !== undefined) reasons.unshift(`threads: ${reason}`);
-      return { backend, end, result: { threads: team.threads, relaxedSimd, reasons } };
-    }
-    reasons.unshift(`threads: ${team}`);
-  }
-  if (relaxedSimd) {
-    const backend = await reasonOr(loadRelaxed);
-    if (typeof backend === "object") {
-      return { backend, result: { threads: 1, relaxedSimd, reasons } };
-    }
-    reasons.push(`relaxedSimd: ${backend}`);
+const OWN: Own = {
+  instantiateWith,
+  isValid,
+  compileText: (text) => compile(bytesOf(text)),
+  makeBackend: (raw) => new WasmBackend(raw),
+};
+
+async function loadFor(inlined: Inlined, request: InitRequest): Promise<Loaded> {
+  let reasons: string[] = [];
+  if (asksForMore(request)) {
+    const { loadAsked } = await import("./asked.js");
+    const loaded = await loadAsked(request, OWN);
+    if (!Array.isArray(loaded)) return loaded;
+    reasons = loaded;
   }
   return plain(await instantiate(await moduleFor(inlined, request)), reasons);
-}
-
-/** What was loaded, or why it was not. */
-async function reasonOr<T>(load: () => Promise<T>): Promise<T | string> {
-  try {
-    return await load();
-  } catch (error) {
-    return error instanceof Error ? error.message : `${error}`;
-  }
-}
-
-async function loadTeam(threads: number, relaxedSimd: boolean): Promise<Team> {
-  if (typeof SharedArrayBuffer === "undefined" || globalThis.crossOriginIsolated === false) {
-    throw new Error("this page is not cross-origin isolated, by the headers COOP and COEP");
-  }
-  const [{ startTeam }, { createGlue, text }] = await Promise.all([
-    import("./team.js"),
-    relaxedSimd ? import("./builds/relaxed_threads.js") : import("./builds/threads.js"),
-  ]);
-  const module = await compile(bytesOf(text));
-  return startTeam(threads, module, createGlue, (raw) => new WasmBackend(raw));
-}
-
-async function loadRelaxed(): Promise<WasmBackend> {
-  const { createGlue, text } = await import("./builds/relaxed.js");
-  return instantiateWith(createGlue, await compile(bytesOf(text)));
 }
 
 async function moduleFor(inlined: Inlined, request: InitRequest): Promise<WebAssembly.Module> {

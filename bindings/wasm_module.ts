@@ -2,12 +2,12 @@
 import createGlue, { buildId } from "./generated/glue.js";
 import type { Raw } from "./raw_call.js";
 import { WasmBackend } from "./wasm_backend.js";
-import type { WasmText } from "./wasm_text.js";
 
 /** A build beside the ordinary one: its glue and its binary, which carries no mark that is checked. */
 export interface Build {
   readonly createGlue: typeof createGlue;
-  readonly text: WasmText;
+  /** The binary for wasm_text.ts. */
+  readonly text: string;
 }
 
 /** Bytes that WebAssembly takes: not shared, and with the header of a binary. */
@@ -113,13 +113,6 @@ export async function fetchModule(where: string, url: string): Promise<WebAssemb
   }
 }
 
-/** Whether the engine knows relaxed SIMD: a module with one of its instructions, i8x16.relaxed_swizzle, is valid. */
-export function hasRelaxedSimd(): boolean {
-  const sections = [1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 15, 1, 13, 0];
-  const code = [65, 1, 253, 15, 65, 2, 253, 15, 253, 128, 2, 11];
-  return isValid(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, ...sections, ...code));
-}
-
 function start(glue: ReturnType<typeof createGlue>, instance: WebAssembly.Instance): WasmBackend {
   return new WasmBackend(glue.start(instance) as Raw);
 }
@@ -154,7 +147,8 @@ function compileError(bytes: Uint8Array<ArrayBuffer>, error: unknown): Error {
   );
 }
 
-function isValid(bytes: Uint8Array<ArrayBuffer>): boolean {
+/** Whether the engine can compile it, as far as it says. */
+export function isValid(bytes: Uint8Array<ArrayBuffer>): boolean {
   try {
     return WebAssembly.validate(bytes);
   } catch {

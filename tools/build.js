@@ -7,8 +7,10 @@ import { basename, delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build as bundle } from "esbuild";
 import { minify } from "terser";
-import { ensureEmscripten, run, runScript } from "./emscripten.js";
+import { ensureEmscripten } from "./emscripten.js";
 import { patchGlue } from "./glue.js";
+import { pack } from "./pack.js";
+import { run, runScript } from "./process.js";
 
 /** @typedef {import("./emscripten.js").Emscripten} Emscripten */
 
@@ -25,7 +27,7 @@ const DIST = join(ROOT, "dist");
  * Builds the package.
  *
  * @param {{ log?: (line: string) => void }} [options]
- * @throws {import("./emscripten.js").SetupError} if a step fails
+ * @throws {import("./process.js").SetupError} if a step fails
  */
 export async function build({ log = console.log } = {}) {
   await buildWasm(log);
@@ -50,7 +52,9 @@ async function buildWasm(log) {
     if (!(await isConfiguredFor(emscripten, preset))) {
       await run(emscripten.emcmake, ["cmake", "--fresh", "--preset", preset], options);
     }
-    await run("cmake", ["--build", "--preset", preset, "--target", "layernorm_wasm"], options);
+    // All binaries are unpacked by the same module.
+    const targets = preset === "wasm" ? ["layernorm_wasm", "layernorm_unpack"] : ["layernorm_wasm"];
+    await run("cmake", ["--build", "--preset", preset, "--target", ...targets], options);
   }
 }
 
@@ -67,7 +71,13 @@ async function generate() {
       generateModule(preset, preset === "wasm" ? GENERATED : join(GENERATED, preset)),
     ),
   );
-  await writeFiles(GENERATED, { "wgsl.js": await wgslModule(), "wgsl.d.ts": WGSL_TYPES });
+  const unpacker = await readFile(join(BUILD, "wasm", "unpack.wasm"), "base64");
+  await writeFiles(GENERATED, {
+    "unpack.js": `export default "${unpacker}";\n`,
+    "unpack.d.ts": UNPACK_TYPES,
+    "wgsl.js": await wgslModule(),
+    "wgsl.d.ts": WGSL_TYPES,
+  });
 }
 
 /**
@@ -90,7 +100,7 @@ async function generateModule(preset, folder) {
     "glue.d.ts": GLUE_TYPES,
     "raw.d.ts": types,
     "layernorm.wasm": wasm,
-    "wasm_text.js": textModule(wasm),
+    "wasm_text.js": `export default ${JSON.stringify(pack(wasm))};\n`,
     "wasm_text.d.ts": TEXT_TYPES,
   });
 }
@@ -113,9 +123,14 @@ export default function createGlue(given?: { wasmMemory: WebAssembly.Memory }): 
 };
 `;
 
-const TEXT_TYPES = `/** \`size\` bytes: see bindings/wasm_text.ts for how they are read. */
-declare const text: { alphabet: string; frequent: string; size: number; text: string };
+const TEXT_TYPES = `/** The binary as tools/pack.js writes it. */
+declare const text: string;
 export default text;
+`;
+
+const UNPACK_TYPES = `/** The module of bindings/unpack.cc in base64. */
+declare const unpacker: string;
+export default unpacker;
 `;
 
 const WGSL_TYPES = `/** The files of src/wgsl by name. */
@@ -133,39 +148,6 @@ async function wgslModule() {
     }),
   );
   return `export const wgsl = ${JSON.stringify(Object.fromEntries(files))};\n`;
-}
-
-/**
- * The binary as text: a low byte is one character, any other one of two prefixes and a character. It is printable ASCII
- * that strings, templates and HTML leave alone, and after gzip it is no larger than the binary (base64 is half as large
- * again, since it hides where bytes begin).
- *
- * @param {Uint8Array} bytes
- */
-function textModule(bytes) {
-  const codes = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i));
-  const alphabet = codes.filter((code) => !'"\\`$<'.includes(code));
-  const single = alphabet.length - 2;
-  const counts = new Uint32Array(256);
-  for (const byte of bytes) counts[byte]++;
-  const all = Array.from(counts.keys());
-  const frequent = all.sort((a, b) => counts[b] - counts[a]).slice(0, single);
-  frequent.sort((a, b) => a - b);
-  const rare = Array.from(counts.keys()).filter((byte) => !frequent.includes(byte));
-  const ranks = new Map([...frequent, ...rare].map((byte, rank) => [byte, rank]));
-  let text = "";
-  for (const byte of bytes) {
-    const rank = ranks.get(byte) ?? 0;
-    const prefix = Math.floor(rank / single) - 1;
-    text += prefix < 0 ? alphabet[rank] : alphabet[single + prefix] + alphabet[rank % single];
-  }
-  const parts = {
-    alphabet: alphabet.join(""),
-    frequent: Buffer.from(frequent).toString("hex"),
-    size: bytes.length,
-    text,
-  };
-  return `export default ${JSON.stringify(parts)};\n`;
 }
 
 /**

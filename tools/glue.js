@@ -1,7 +1,7 @@
 // What of Emscripten's glue ships: less than it makes.
 
 import { minify } from "terser";
-import { SetupError } from "./emscripten.js";
+import { SetupError } from "./process.js";
 
 /** @typedef {[pattern: string | RegExp, replacement: string]} Edit */
 
@@ -62,11 +62,6 @@ const POINTERS = [
 // What the types of our functions do not need: they take and return numbers, booleans and enumerators that are numbers.
 /** @type {Edit[]} */
 const TYPES = [
-  ...["bigint", "emval", "memory_view", "std_string", "std_wstring"].map(
-    (type) => /** @type {Edit} */ ([`:__embind_register_${type},`, ":()=>{},"]),
-  ),
-  [/var UTF8Decoder=.*?;/, EMPTY],
-  [/var UTF16Decoder=.*?;/, EMPTY],
   ["switch(valueType){", 'switch("number"){'],
   ["switch(enumType.valueType){", 'switch("number"){'],
   [

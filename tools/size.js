@@ -9,15 +9,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { findEmscripten, run, runScript, SetupError } from "./emscripten.js";
+import { findEmscripten } from "./emscripten.js";
+import { run, runScript, SetupError } from "./process.js";
+import { CODE, countImported, IMPORT, Reader, sections } from "./wasm_reader.js";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const WASM = join(ROOT, "build", "wasm");
 const DIST = join(ROOT, "dist");
-
-const IMPORT = 2;
-const CODE = 10;
-const FUNCTION = 0;
 
 /**
  * The first group whose pattern a function's name matches is its own.
@@ -80,71 +78,6 @@ async function linkWithNames() {
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-/** Reads a wasm binary. */
-class Reader {
-  at = 0;
-  /** @param {Uint8Array} bytes */
-  constructor(bytes) {
-    this.bytes = bytes;
-  }
-  /** A number in LEB128. */
-  number() {
-    let value = 0;
-    for (let scale = 1; ; scale *= 128) {
-      const byte = this.bytes[this.at++];
-      if (byte === undefined) throw new SetupError("The binary has another form than expected.");
-      value += (byte & 127) * scale;
-      if (byte < 128) return value;
-    }
-  }
-  /** Passes over as many bytes as a number says. */
-  skip() {
-    const size = this.number();
-    this.at += size;
-  }
-  /** Passes over a memory's or a table's limits. */
-  limits() {
-    const flags = this.number();
-    this.number();
-    if (flags & 1) this.number();
-  }
-}
-
-/** @param {Uint8Array} binary @returns {Map<number, Uint8Array>} sections by their number */
-function sections(binary) {
-  const reader = new Reader(binary);
-  reader.at = 8;
-  const found = new Map();
-  while (reader.at < binary.length) {
-    const id = reader.number();
-    const size = reader.number();
-    found.set(id, binary.subarray(reader.at, reader.at + size));
-    reader.at += size;
-  }
-  return found;
-}
-
-/** @param {Uint8Array} section of imports @returns {number} how many of them are functions, which are numbered first */
-function countImported(section) {
-  const reader = new Reader(section);
-  let functions = 0;
-  for (let left = reader.number(); left > 0; left--) {
-    reader.skip();
-    reader.skip();
-    const kind = reader.number();
-    if (kind === FUNCTION) {
-      functions++;
-      reader.number();
-    } else {
-      // Tables and globals have a type first; of memories there are limits alone.
-      if (kind !== 2) reader.number();
-      if (kind === 3) reader.number();
-      else reader.limits();
-    }
-  }
-  return functions;
 }
 
 /**

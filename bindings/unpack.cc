@@ -1,0 +1,87 @@
+// From the text that modules carry the binary in to the binary; tools/pack.js says what stands in the text. A small module by
+// itself, because engines run that fast at once, and JavaScript of this size only after a while.
+
+#include <cstdint>
+
+namespace {
+
+using Text = const uint8_t*;
+
+// Where bindings/wasm_text.ts has placed the text, and where it finds the binary.
+const Text kText = reinterpret_cast<Text>(1 << 16);
+uint8_t* const kBinary = reinterpret_cast<uint8_t*>(1 << 18);
+
+constexpr uint32_t kAlphabet = 90;
+// Smaller values are one character; greater ones are two, the first of those that are left.
+constexpr uint32_t kSingle = 87;
+
+// What templates have beside bytes. The constants from kTable on are lists of operands.
+enum : uint32_t { kEnd = 256, kBody, kTable, kBytes8, kBytes16, kNumbers, kLists = kNumbers + 5 - kEnd };
+
+// None is on the stack, which takes instructions.
+uint8_t ranks[128];
+uint32_t sizes[kLists];
+Text lists[kLists];
+uint16_t steps[1 << 12];
+const uint16_t* templates[kSingle + (kAlphabet - kSingle) * kAlphabet];
+
+[[gnu::noinline]] uint32_t value(uint32_t list) {
+  const uint32_t rank = ranks[*lists[list]++];
+  return rank < kSingle ? rank : kSingle + (rank - kSingle) * kAlphabet + ranks[*lists[list]++];
+}
+
+uint32_t number(uint32_t list) {
+  uint32_t result = 0;
+  for (uint32_t shift = 0;; shift += 7) {
+    const uint32_t byte = value(list);
+    result |= (byte & 127) << shift;
+    if (byte < 128) return result;
+  }
+}
+
+// Puts the size of a function's body before it.
+uint8_t* with_size(uint8_t* body, uint8_t* end) {
+  uint32_t size = end - body;
+  const uint32_t width = size < 1 << 7 ? 1 : size < 1 << 14 ? 2 : 3;
+  __builtin_memmove(body + width, body, size);
+  for (uint32_t i = 0; i < width; i++, size >>= 7) body[i] = (size & 127) | (i + 1 < width ? 128 : 0);
+  return end + width;
+}
+
+}  // namespace
+
+/// Returns the size of the binary.
+extern "C" uint32_t unpack() {
+  lists[0] = kText;
+  for (uint32_t i = 0; i < kAlphabet; i++) ranks[*lists[0]++] = i;
+  for (uint32_t& size : sizes) size = number(0);
+  for (uint32_t i = 1; i < kLists; i++) lists[i] = lists[i - 1] + sizes[i - 1];
+  const Text templates_end = lists[1];
+  const Text end = lists[2];
+  uint16_t* step_end = steps;
+  for (auto** each = templates; lists[0] < templates_end; each++) {
+    *each = step_end;
+    while ((*step_end++ = value(0)) != kEnd) continue;
+  }
+  uint8_t* to = kBinary;
+  uint8_t* body = nullptr;
+  while (lists[1] < end) {
+    for (const uint16_t* step = templates[value(1)]; *step != kEnd; step++) {
+      const uint32_t what = *step;
+      if (what < kEnd) {
+        *to++ = what;
+      } else if (what == kBody) {
+        if (body != nullptr) to = with_size(body, to);
+        body = to;
+      } else {
+        const uint32_t list = what - kEnd;
+        uint32_t left = what == kBytes8 ? 8 : what == kBytes16 ? 16 : what == kTable ? number(list) : 0;
+        uint32_t byte;
+        do {
+          *to++ = byte = value(list);
+        } while (left != 0 ? --left != 0 : byte > 127);
+      }
+    }
+  }
+  return to - kBinary;
+}

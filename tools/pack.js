@@ -1,0 +1,162 @@
+// A binary as text that gzip makes smaller than it makes the binary, by a seventh. Instructions are sorted by what they are made
+// of: opcodes stand in one list, locals in another, offsets, constants and so on in theirs, since what stands beside each other
+// there is alike. Text is printable ASCII that strings, templates and HTML leave alone. bindings/unpack.cc reads it.
+//
+// The text is
+//   the alphabet, whose characters are the digits of what follows,
+//   the length of each list, and the lists:
+//     templates, each of bytes and, in place of an operand, its list, up to END,
+//     the templates of the binary one after the other, by number,
+//     operands of each kind.
+
+import { SetupError } from "./process.js";
+import { CODE, instruction, Reader } from "./wasm_reader.js";
+
+/** @typedef {import("./wasm_reader.js").Kind} Kind */
+
+// What unpack.cc calls kEnd and so on.
+const END = 256;
+const BODY = 257;
+/** Lists of operands, in the order of its constants. @type {Kind[]} */
+const KINDS = ["table", "bytes8", "bytes16", "local", "offset", "i32", "i64", "call"];
+const FIRST_KIND = 258;
+
+const ALPHABET = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).filter(
+  (character) => !'"\\`$<'.includes(character),
+);
+/** Smaller values are one character, others two. */
+const SINGLE = ALPHABET.length - 3;
+const VALUES = SINGLE + 3 * ALPHABET.length;
+/** How many pairs of templates get one of their own: where gzip had gained what there is. */
+const PAIRS = 20;
+/** From how many times on an integer counts as part of the opcode before it. */
+const FREQUENT = 200;
+/** Of templates, in all: the room that unpack.cc has. */
+const STEPS = 1 << 12;
+
+/**
+ * @param {Uint8Array} binary
+ * @returns {string}
+ */
+export function pack(binary) {
+  const { sequence, operands } = dissect(binary);
+  const templates = join(sequence);
+  const counts = new Map();
+  for (const template of templates) counts.set(template, (counts.get(template) ?? 0) + 1);
+  const ordered = [...counts.keys()].sort((a, b) => counts.get(b) - counts.get(a));
+  const numbers = new Map(ordered.map((template, i) => [template, i]));
+  const steps = ordered.flatMap((template) => [...template.split(" ").map(Number), END]);
+  if (steps.length > STEPS) throw new SetupError("tools/pack.js has more templates than fit.");
+  const lists = [
+    textOf(steps),
+    textOf(templates.map((template) => numbers.get(template) ?? 0)),
+    ...KINDS.map((kind) => textOf(operands[kind])),
+  ];
+  const lengths = textOf(lists.flatMap(({ length }) => leb(length)));
+  return ALPHABET.join("") + lengths + lists.join("");
+}
+
+/**
+ * The binary's templates in their order, and the operands of each kind. What is no code is an operand as a whole.
+ *
+ * @param {Uint8Array} binary
+ */
+function dissect(binary) {
+  const { before, functions, after } = parse(binary);
+  const constants = new Map();
+  for (const part of functions.flatMap(({ code }) => code.flat())) {
+    if (isOperand(part, "i32"))
+      constants.set(`${part.bytes}`, 1 + (constants.get(`${part.bytes}`) ?? 0));
+  }
+  /** @type {string[]} */
+  const sequence = [];
+  const operands = /** @type {Record<Kind, number[]>} */ (
+    Object.fromEntries(KINDS.map((kind) => [kind, /** @type {number[]} */ ([])]))
+  );
+  const put = (/** @type {Kind} */ kind, /** @type {Uint8Array} */ bytes) => {
+    if (kind === "table") operands.table.push(...leb(bytes.length));
+    operands[kind].push(...bytes);
+    return FIRST_KIND + KINDS.indexOf(kind);
+  };
+  sequence.push(`${put("table", before)}`);
+  for (const { locals, code } of functions) {
+    sequence.push(`${BODY} ${put("table", locals)}`);
+    for (const parts of code) {
+      const steps = parts.flatMap((part) => {
+        if (typeof part === "number") return [part];
+        const isFrequent = (constants.get(`${part.bytes}`) ?? 0) >= FREQUENT;
+        return isOperand(part, "i32") && isFrequent
+          ? [...part.bytes]
+          : [put(part.kind, part.bytes)];
+      });
+      sequence.push(steps.join(" "));
+    }
+  }
+  // As a body, so that the last function's ends.
+  sequence.push(`${BODY} ${put("table", after)}`);
+  return { sequence, operands };
+}
+
+/** @param {import("./wasm_reader.js").Parts[number]} part @param {Kind} kind */
+const isOperand = (part, kind) => typeof part !== "number" && part.kind === kind;
+
+/** The binary's functions, and what stands before and after them. @param {Uint8Array} binary */
+function parse(binary) {
+  const reader = new Reader(binary);
+  reader.at = 8;
+  while (reader.byte() !== CODE) reader.skip();
+  reader.number();
+  const count = reader.number();
+  const before = binary.subarray(0, reader.at);
+  const functions = Array.from({ length: count }, () => {
+    const size = reader.number();
+    const begin = reader.at;
+    for (let groups = reader.number(); groups > 0; groups--) {
+      reader.number();
+      reader.byte();
+    }
+    const locals = binary.subarray(begin, reader.at);
+    const code = [];
+    while (reader.at < begin + size) code.push(instruction(reader));
+    return { locals, code };
+  });
+  return { before, functions, after: binary.subarray(reader.at) };
+}
+
+/** @param {[pair: string, count: number]} entry */
+const isShort = ([pair]) => pair.length < 100;
+
+/** Gives the most frequent pairs a template of their own. @param {string[]} sequence */
+function join(sequence) {
+  let joined = sequence;
+  for (let i = 0; i < PAIRS; i++) {
+    const counts = new Map();
+    for (let at = 1; at < joined.length; at++) {
+      const pair = `${joined[at - 1]} ${joined[at]}`;
+      counts.set(pair, (counts.get(pair) ?? 0) + 1);
+    }
+    const [best] = [...counts].filter(isShort).sort(([, a], [, b]) => b - a)[0] ?? [];
+    const next = [];
+    for (let at = 0; at < joined.length; at++) {
+      const pair = `${joined[at]} ${joined[at + 1]}`;
+      next.push(pair === best ? pair : joined[at]);
+      if (pair === best) at++;
+    }
+    joined = next;
+  }
+  return joined;
+}
+
+/** @param {number[]} values */
+function textOf(values) {
+  const digits = values.map((value) => {
+    if (value < SINGLE) return ALPHABET[value];
+    if (value >= VALUES) throw new SetupError(`tools/pack.js has no digits for ${value}.`);
+    const rest = value - SINGLE;
+    return ALPHABET[SINGLE + Math.floor(rest / ALPHABET.length)] + ALPHABET[rest % ALPHABET.length];
+  });
+  return digits.join("");
+}
+
+/** @param {number} value @returns {number[]} in LEB128 */
+const leb = (value) => (value < 128 ? [value] : [(value & 127) | 128, ...leb(value >> 7)]);
