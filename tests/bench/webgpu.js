@@ -1,5 +1,6 @@
 /**
- * npm run bench:webgpu: LayerNorm of tensors that stay on a GPU, in Chromium on this machine's adapter.
+ * npm run bench:webgpu: LayerNorm of tensors that stay on a GPU, in Chromium on this machine's adapter; and of values in memory, from
+ * which size on the GPU pays for the way there and back.
  *
  *   --quick   fewer rounds
  *   --gpu     the machine's GPU, not SwiftShader
@@ -62,6 +63,27 @@ try {
   });
   await page.evaluate(
     `import("/tests/bench/webgpu_page.js").then(({ benchWebGpu }) => benchWebGpu(${JSON.stringify(SHAPES)}, ${quick ? 5 : 31}, (row) => tell(row)))`,
+  );
+  /** @type {import("./webgpu_round_trip.js").Step[]} */
+  const steps = /** @type {any} */ (
+    await page.evaluate(
+      `import("/tests/bench/webgpu_round_trip.js").then(({ benchRoundTrips }) => benchRoundTrips(${quick ? 3 : 9}))`,
+    )
+  );
+  log("\nValues in memory, with `out`: layernorm/auto by wasm, and on the GPU there and back");
+  for (const { bytes, wasm, webgpu } of steps) {
+    log(
+      `  ${`${bytes / 2 ** 20}`.padStart(4)} MiB ${figure(wasm).padStart(7)} ms ${figure(webgpu).padStart(7)} ms`,
+    );
+  }
+  // From there on at every size.
+  const last = steps.findLastIndex(({ wasm, webgpu }) => webgpu >= wasm) + 1;
+  const mib = (/** @type {{ bytes: number } | undefined} */ step) =>
+    `${(step?.bytes ?? 0) / 2 ** 20}`;
+  log(
+    last < steps.length
+      ? `  this adapter pays from ${mib(steps[last])} MiB on`
+      : `  this adapter does not pay up to ${mib(steps.at(-1))} MiB`,
   );
 } finally {
   await browser.close();
