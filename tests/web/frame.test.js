@@ -117,6 +117,22 @@ for (const engine of ENGINES) {
       }
     });
 
+    test("goes to any section when the address changes", async () => {
+      const { tab } = await open(page.browser, `${page.url}?lang=ru`, { width: 360 });
+      const ids = await tab.$$eval("article > section", (found) => found.map(({ id }) => id));
+      assert.ok(ids.length > 20);
+      for (const id of ids) {
+        await tab.evaluate((name) => {
+          location.hash = name;
+        }, id);
+        await tab.waitForFunction((name) => document.activeElement?.id === name, {}, id);
+        const top = await topOf(tab, id);
+        // The last may be too short to reach the top.
+        assert.ok(top >= 0 && (top < 120 || id === ids.at(-1)), `${id}: ${top} px`);
+      }
+      await tab.close();
+    });
+
     test("follows the contents by keyboard, names the place in the address, and goes back", async () => {
       const { tab } = await open(page.browser, `${page.url}?lang=en`);
       await tab.focus(`#contents [href="#${LATER}"]`);
