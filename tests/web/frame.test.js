@@ -1,4 +1,4 @@
-// The page's frame in real browsers: contents, links to sections, sections that are loaded when they are reached. Budget: 30 s.
+// The page's frame in real browsers: contents, links to sections, sections that are loaded when they are reached. Budget: 60 s.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -1,4 +1,4 @@
-// The documents' network on the page, in real browsers: its numbers against float64 in plain loops. Budget: 20 s.
+// The documents' network on the page, in real browsers: its numbers against float64 in plain loops. Budget: 30 s.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
