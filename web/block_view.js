@@ -336,7 +336,10 @@ function formulaOf({ norm, perPosition }) {
     group: "blockGroup",
     rms: perPosition ? "blockRmsPosition" : "blockRms",
   };
-  return math(piece(averages[norm])) + math(piece(norm === "rms" ? "blockRmsHat" : "blockHat"));
+  /** @type {import("./math.js").Piece[]} */
+  const formulas = [averages[norm], norm === "rms" ? "blockRmsHat" : "blockHat"];
+  // Below each other: Firefox takes formulas for words of a line.
+  return formulas.map((name) => `<div>${math(piece(name))}</div>`).join("");
 }
 
 /** @param {EventTarget | null} target @returns {Cell | undefined} */

@@ -38,6 +38,8 @@ import { onThemeChange } from "./theme.js";
 const HEIGHT = 260;
 /** The table has every so many-th row at most. */
 const MOST_ROWS = 40;
+/** A line of shorter dashes has dots beside its name. */
+const DOTTED_BELOW = 4;
 const FONT = '12px "Page", system-ui, sans-serif';
 
 /** All that are on the page. @type {Set<Chart>} */
@@ -174,7 +176,7 @@ export class Chart {
       const swatch = document.createElement("span");
       const value = document.createElement("span");
       swatch.className = "chart-swatch";
-      if (dash !== undefined) swatch.dataset.dashed = "";
+      if (dash !== undefined) swatch.dataset.dashed = dash[0] < DOTTED_BELOW ? "dots" : "";
       if (shape === "steps") swatch.dataset.filled = "";
       swatch.style.setProperty("color", `var(${color})`);
       value.className = "chart-value";

@@ -90,7 +90,8 @@ export class Drawing {
   }
 
   #drawSome() {
-    const end = performance.now() + BUDGET_MS;
+    // Nobody waits for a frame of a page in the background.
+    const end = performance.now() + (document.hidden ? Number.POSITIVE_INFINITY : BUDGET_MS);
     try {
       do this.#drawNext();
       while (this.#waiting.size > 0 && performance.now() < end);

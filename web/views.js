@@ -127,8 +127,10 @@ export function watchWidth(onChange) {
   const target = /** @type {HTMLElement} */ (document.querySelector("article"));
   available = target.clientWidth;
   new ResizeObserver(() => {
-    if (available === target.clientWidth) return;
-    available = target.clientWidth;
+    const width = target.clientWidth;
+    // A window may have no width for a moment, as while its picture is taken.
+    if (width === 0 || width === available) return;
+    available = width;
     onChange();
   }).observe(target);
 }

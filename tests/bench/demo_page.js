@@ -5,7 +5,7 @@
 
 import { gzipSync } from "node:zlib";
 import { ENGINES, launch } from "../browser/browsers.js";
-import { open, reachAll, servePage } from "../web/open_page.js";
+import { changeLanguage, drawn, open, reachAll, servePage } from "../web/open_page.js";
 
 /** @typedef {import("puppeteer-core").Page} Tab */
 
@@ -67,8 +67,13 @@ async function compressed(addresses) {
   return total;
 }
 
-/** A visitor who changes a number, moves sliders and tries what there is. @param {Tab} tab */
-async function use(tab) {
+/**
+ * A visitor who changes a number, moves sliders, tries what there is and goes from place to place.
+ *
+ * @param {Tab} tab
+ * @param {"en" | "ru"} language of the page
+ */
+async function use(tab, language) {
   for (const digit of "1234") {
     await tab.focus("#x1");
     await tab.keyboard.type(` ${digit}`);
@@ -77,6 +82,7 @@ async function use(tab) {
   for (let i = 0; i < 10; i++) await tab.keyboard.press("ArrowRight");
   const press = (/** @type {string} */ selector) =>
     tab.$eval(selector, (found) => /** @type {HTMLElement} */ (found).click());
+  await press("[data-example=outlier]");
   for (const norm of ["batch", "group", "rms"]) await press(`[name=norm][value=${norm}]`);
   for (const scale of ["0.1", "10", "100"]) await press(`[name=network-scale][value='${scale}']`);
   await tab.focus("#adaptive-c1");
@@ -92,6 +98,13 @@ async function use(tab) {
   await tab.waitForSelector("#recurrent [data-state=running]", { timeout: 60_000 });
   await pause(4000);
   await press("#recurrent .stop");
+  for (const theme of ["dark", "light"]) await press(`[name=theme][value=${theme}]`);
+  for (const place of ["speed", "mean"]) {
+    await press(`#contents [href="#${place}"]`);
+    await pause(1000);
+  }
+  await changeLanguage(tab, language === "en" ? "ru" : "en");
+  await changeLanguage(tab, language);
 }
 
 /** @param {number[]} values */
@@ -106,7 +119,7 @@ const server = await servePage();
 const browser = await launch(chromium);
 try {
   console.log(`${await browser.version()}, ${LOADS} loads each, from this machine\n`);
-  for (const language of ["en", "ru"]) {
+  for (const language of /** @type {const} */ (["en", "ru"])) {
     const url = `${server.url}?lang=${language}`;
     /** @type {number[]} */
     const ready = [];
@@ -126,9 +139,10 @@ try {
     const first = await longestTask(tab, async () => {
       await tab.goto(url);
       await tab.waitForSelector(":root[data-ready]");
+      await drawn(tab);
     });
     const reached = await longestTask(tab, () => reachAll(tab));
-    const used = await longestTask(tab, () => use(tab));
+    const used = await longestTask(tab, () => use(tab, language));
     await tab.close();
     const task = (/** @type {{ wall: number, cpu: number }} */ { wall, cpu }) =>
       judged(

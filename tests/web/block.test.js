@@ -189,7 +189,9 @@ for (const engine of ENGINES) {
       /** @param {string} norm */
       const row = (norm) =>
         tab.$$eval(`[data-norm="${norm}"] td`, (cells) => cells.map((cell) => cell.textContent));
+      const formula = () => textOf(tab, "#block-formula");
       assert.match(await note(), /through the whole batch/);
+      assert.match(await formula(), /NL.*n=1.*l=1/);
       assert.notDeepEqual(await row("batch"), await row("instance"));
       const others = await Promise.all(NORMS.slice(1).map(row));
       await press(tab, "[name=items][value='2']");
@@ -210,8 +212,11 @@ for (const engine of ENGINES) {
 
       await press(tab, "[name=norm][value=layer]");
       assert.match(await note(), /as in the documents.*In transformers.*channels alone/);
+      assert.match(await formula(), /CL.*c=1.*l=1/);
       await press(tab, "[name=perPosition]");
       assert.match(await note(), /As in transformers/);
+      assert.match(await formula(), /1C.*c=1/);
+      assert.doesNotMatch(await formula(), /∑.*∑/);
       await tab.close();
     });
 

@@ -1,9 +1,9 @@
-// The page's frame in real browsers: contents, links to sections, sections that are loaded when they are reached. Budget: 30 s.
+// The page's frame in real browsers: contents, links to sections, sections that are loaded when they are reached. Budget: 60 s.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ENGINES } from "../browser/browsers.js";
-import { changeLanguage, open, reach, textOf, usePage, waitForHash } from "./open_page.js";
+import { changeLanguage, open, reach, settled, textOf, usePage, waitForHash } from "./open_page.js";
 
 /** @typedef {import("./open_page.js").Tab} Tab */
 
@@ -46,6 +46,47 @@ for (const engine of ENGINES) {
       await tab.close();
     });
 
+    test("lays out every section, whether or not it was on the screen, and again in another language", async () => {
+      const { tab } = await open(page.browser, `${page.url}?lang=en`);
+      const skipped = () =>
+        tab.$$eval("article > section", (sections) =>
+          sections
+            .filter((section) => getComputedStyle(section).contentVisibility !== "visible")
+            .map(({ id }) => id),
+        );
+      assert.deepEqual(await skipped(), []);
+      await changeLanguage(tab, "ru");
+      assert.deepEqual(await skipped(), []);
+      await tab.close();
+    });
+
+    test("draws what is on the screen first", async () => {
+      const { tab } = await open(page.browser, `${page.url}?lang=en`);
+      await tab.$eval("#epsilon", (section) => section.scrollIntoView({ behavior: "instant" }));
+      await settled(tab);
+      const order = await tab.evaluate(async () => {
+        /** @type {Set<string | undefined>} */
+        const seen = new Set();
+        const observer = new MutationObserver((records) => {
+          for (const { target } of records) {
+            seen.add(/** @type {Element} */ (target).closest("section")?.id);
+          }
+        });
+        observer.observe(document, { childList: true, subtree: true });
+        document
+          .querySelector('[data-eps="1e-3"]')
+          ?.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+        do await new Promise((done) => requestAnimationFrame(done));
+        while (document.documentElement.dataset.drawing !== undefined);
+        observer.disconnect();
+        return [...seen];
+      });
+      const at = (/** @type {string} */ id) => order.indexOf(id);
+      assert.ok(at("epsilon") >= 0 && at("epsilon") < at("picture"), `${order}`);
+      for (const id of ["normalize", "rms", "block", "conditional"]) assert.ok(at(id) > 0, id);
+      await tab.close();
+    });
+
     test("loads a section's code and strings when it is reached, in either language", async () => {
       const { tab, requests } = await open(page.browser, `${page.url}?lang=en`);
       const count = requests.length;
@@ -63,6 +104,32 @@ for (const engine of ENGINES) {
       const top = await topOf(tab, LATER);
       assert.ok(top >= 0 && top < 120, `${top} px`);
       assert.equal(await tab.$eval("#x1", (field) => /** @type {any} */ (field).value), "1, 2");
+      await tab.close();
+
+      for (const id of ["rms", "claims"]) {
+        const { tab: other } = await open(page.browser, `${page.url}?lang=en#${id}`, {
+          width: 360,
+        });
+        await other.waitForFunction((name) => document.activeElement?.id === name, {}, id);
+        const place = await topOf(other, id);
+        assert.ok(place >= 0 && place < 120, `${id}: ${place} px`);
+        await other.close();
+      }
+    });
+
+    test("goes to any section when the address changes", async () => {
+      const { tab } = await open(page.browser, `${page.url}?lang=ru`, { width: 360 });
+      const ids = await tab.$$eval("article > section", (found) => found.map(({ id }) => id));
+      assert.ok(ids.length > 20);
+      for (const id of ids) {
+        await tab.evaluate((name) => {
+          location.hash = name;
+        }, id);
+        await tab.waitForFunction((name) => document.activeElement?.id === name, {}, id);
+        const top = await topOf(tab, id);
+        // The last may be too short to reach the top.
+        assert.ok(top >= 0 && (top < 120 || id === ids.at(-1)), `${id}: ${top} px`);
+      }
       await tab.close();
     });
 

@@ -17,7 +17,9 @@ import { ENGINES } from "../browser/browsers.js";
 import { assertLooksFine } from "./looking.js";
 import {
   changeLanguage,
+  drawn,
   elsewhere,
+  fill,
   open,
   press,
   reach,
@@ -218,6 +220,14 @@ for (const engine of ENGINES) {
       }
       assert.equal(await textOf(tab, '#adaptive .formula[data-kind="condition"]'), "");
       assert.match(await textOf(tab, '#adaptive .formula[data-kind="style"]'), /σ/);
+      // It follows the visitor's numbers.
+      await press(tab, '#adaptive-controls label:has([value="condition"])');
+      await fill(tab, "x1", "1 2 3");
+      await drawn(tab);
+      const normalized = [...layerNorm(Float64Array.of(1, 2, 3), { eps: EPS })];
+      const [{ adaptiveNormalized: shown }] = await results();
+      assert.equal(shown.length, 3);
+      for (const [i, value] of normalized.entries()) assert.ok(Math.abs(shown[i] - value) < 1e-4);
       await assertLooksFine(tab, "dark");
       await tab.close();
     });
@@ -242,6 +252,12 @@ for (const engine of ENGINES) {
           assert.ok(Math.abs(Number(of.value) / expected - 1) < 1e-14, `${deviation}, ${of.eps}`);
         }
       }
+      await fill(tab, "eps", "0.5");
+      await drawn(tab);
+      const [, { cells: changed }] = await rowsOf(tab, "#small-table :is(thead, tbody) tr");
+      assert.equal(Number(changed.at(-1)?.data.eps), 0.5);
+      await fill(tab, "eps", "0.04");
+      await drawn(tab);
       await press(tab, "#small-chart summary");
       await tab.waitForSelector("#small-chart tbody tr");
       const points = await rowsOf(tab, "#small-chart tbody tr");

@@ -1,4 +1,4 @@
-// The documents' network on the page, in real browsers: its numbers against float64 in plain loops. Budget: 20 s.
+// The documents' network on the page, in real browsers: its numbers against float64 in plain loops. Budget: 30 s.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -12,6 +12,7 @@ import {
   press,
   reach,
   textOf,
+  textsAt,
   usePage,
 } from "./open_page.js";
 
@@ -57,17 +58,15 @@ function momentsOf(values) {
 
 /** @param {Tab} tab @param {Parameters<typeof expected>[0]} of */
 async function assertShows(tab, of) {
-  const rows = await tab.$$eval("#network-table tbody tr", (found) =>
-    found.map((row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent ?? "")),
-  );
+  const [cells] = await textsAt(tab, "#network-table tbody td");
   const right = expected(of);
-  assert.equal(rows.length, right.length);
+  assert.equal(cells.length, 3 * right.length);
   for (const [i, [mean, deviation]] of right.entries()) {
     for (const [k, value] of [mean, deviation].entries()) {
-      const shown = Number(rows[i][k].replace("−", "-").replace("e−", "e-").replace(",", "."));
+      const [{ value: shown, text }] = numbersOf(cells[3 * i + k]);
       // Four digits are shown, of float32.
       const difference = Math.abs(shown - value);
-      assert.ok(difference <= 6e-4 * Math.abs(value) + 1e-5 * deviation, `${rows[i]}: ${value}`);
+      assert.ok(difference <= 6e-4 * Math.abs(value) + 1e-5 * deviation, `${text}: ${value}`);
     }
   }
 }
@@ -115,6 +114,42 @@ for (const engine of ENGINES) {
         );
       await changeLanguage(tab, "ru");
       assert.equal(numbersOf(await textOf(tab, "#network-finding")).length, 3);
+      await tab.close();
+    });
+
+    test("copies the code of each framework and the package's, and says so", async () => {
+      const { tab } = await open(page.browser, `${page.url}?lang=en`);
+      await reach(tab, "network");
+      /** @param {boolean} isAllowed */
+      const stub = (isAllowed) =>
+        tab.evaluate((allowed) => {
+          const writeText = async (/** @type {string} */ text) => {
+            if (!allowed) throw new DOMException("", "NotAllowedError");
+            Reflect.set(globalThis, "copied", text);
+          };
+          Object.defineProperty(navigator, "clipboard", {
+            configurable: true,
+            value: { writeText },
+          });
+        }, isAllowed);
+      await stub(true);
+      for (const [framework, eps] of [
+        ["pytorch", "1e-5"],
+        ["keras", "1e-3"],
+        ["flax", "1e-6"],
+      ]) {
+        await press(tab, `#network-${framework}`);
+        for (const code of ["theirs", "ours"]) {
+          await press(tab, `#network-copy-${code}`);
+          const copied = await tab.evaluate(() => Reflect.get(globalThis, "copied"));
+          assert.equal(copied, await textOf(tab, `#network-${code}`));
+          assert.ok(copied.includes(eps), `${framework}, ${code}`);
+          assert.equal(await textOf(tab, `#network-copy-${code}`), "Copied");
+        }
+      }
+      await stub(false);
+      await press(tab, "#network-copy-ours");
+      assert.match(await textOf(tab, "#network-copy-ours"), /did not allow/);
       await tab.close();
     });
 

@@ -145,6 +145,21 @@ for (const { engine, name, options, headers, gpu, note } of KINDS) {
         }
       }
 
+      // The chart has each way's rate and the copy's, at every size.
+      await press(tab, "#speed-chart summary");
+      await tab.waitForSelector("#speed-chart tbody tr");
+      const charted = await tab.$$eval("#speed-chart tbody tr", (rows) =>
+        rows.map((row) => [...row.children].map((cell) => Number(cell.textContent))),
+      );
+      assert.equal(charted.length, sizes.length);
+      for (const [i, [, ...rates]] of charted.entries()) {
+        const { copy, ways: timed } = report.results[i];
+        const bytes = 2 * 4 * sizes[i].rows * sizes[i].features;
+        const right = [...timed, copy].map((/** @type {any} */ { ms }) => bytes / (ms * 1e6));
+        const near = rates.every((rate) => right.some((each) => Math.abs(rate / each - 1) < 0.01));
+        assert.ok(rates.length === right.length && near, `${rates}, not ${right}`);
+      }
+
       // Another size.
       await press(tab, '#speed-sizes label:has([value="0"])');
       assert.match(await textOf(tab, "#speed-table caption"), /^1 × 768 float32/);

@@ -3,7 +3,7 @@
 
 import { Chart } from "../chart.js";
 import { onFrame } from "../drawing.js";
-import { currentLanguage, fillIn, t } from "../i18n.js";
+import { currentLanguage, t } from "../i18n.js";
 import { show, toText } from "../numbers.js";
 import { isRefused, readSeed } from "../seed_field.js";
 import { EXPERIMENTS } from "./experiments.js";
@@ -183,7 +183,6 @@ export function mountPanel(body, panel) {
   /** @type {Chart | undefined} */
   let storedChart;
 
-  fillIn(body);
   return { render };
 }
 

@@ -159,7 +159,7 @@ export default {
 
   recurrentTitle: "Recurrent networks",
   recurrentText:
-    "A recurrent network reads a sequence one element after the other and passes its state on. BatchNorm would need statistics of its own for every position; LayerNorm takes each state by itself. The Russian document says that it makes language models converge 2–3 times sooner. Measured:",
+    "A recurrent network reads a sequence one element after the other and passes its state on. BatchNorm would need statistics of its own for every position; LayerNorm takes each state by itself. The Russian document says that it makes language models converge <span class='number'>2–3</span> times sooner. Measured:",
   transformersTitle: "Transformers",
   transformersText:
     "In a transformer each block adds its result to what came in. The norm may stand before the block’s branches (pre-LN, as in GPT-2 and later models) or after the sums (post-LN, as in the first transformer and BERT). The place decides how large gradients are when training begins.",
@@ -268,7 +268,8 @@ export default {
   t5Right:
     "T5 uses RMSNorm with a plain learned weight and no bias. Adaptive LayerNorm is an idea of AdaIN and DiT.",
   convergenceWhere: "Recurrent neural networks",
-  convergenceSays: "LayerNorm converges 2–3 times sooner in language models.",
+  convergenceSays:
+    "LayerNorm converges <span class='number'>2–3</span> times sooner in language models.",
   convergenceRight:
     "A claim to measure, not to repeat: <a href='#recurrent'>measured above</a>, and you can run it here.",
   rmsCostWhere: "RMS Layer Normalization",

@@ -46,7 +46,7 @@ export function mount(body, page) {
   const widthNow = () => pictureWidth(START.length, row.clientWidth);
   let width = 0;
   new ResizeObserver(() => {
-    if (widthNow() !== width) render();
+    if (row.clientWidth > 0 && widthNow() !== width) render();
   }).observe(row);
 
   function render() {

@@ -7,6 +7,7 @@ import { currentLanguage, t } from "../../i18n.js";
 import { show, toText } from "../../numbers.js";
 import { isRefused, readSeed } from "../../seed_field.js";
 import { setUpTabs } from "../../tabs.js";
+import { numberHtml } from "../../views.js";
 import { moments } from "../../worked_example.js";
 import { forward, ITEMS, makeProblem } from "./forward.js";
 import { FRAMEWORKS, ourCode } from "./frameworks.js";
@@ -134,8 +135,8 @@ export function mount(body) {
         const plain = without.find((layer) => layer.name === name);
         const other = plain && moments(rowOf(without, name, item)).deviation;
         return `<tr data-layer="${name}"><th scope="row"><code lang="en">${CODE_NAMES[name]}</code></th>
-          ${cell("meanTitle", figure(mean))}${cell("networkDeviation", figure(deviation))}
-          ${cell("networkWithout", other === undefined ? "—" : figure(other))}</tr>`;
+          ${cell("meanTitle", figureHtml(mean))}${cell("networkDeviation", figureHtml(deviation))}
+          ${cell("networkWithout", other === undefined ? "—" : figureHtml(other))}</tr>`;
       })
       .join("");
   }
@@ -146,8 +147,8 @@ export function mount(body) {
     );
     return t("networkFinding", {
       scale: figure(chosen.scale),
-      with: `<b>${figure(a)}</b>`,
-      without: `<b>${figure(b)}</b>`,
+      with: `<b>${figureHtml(a)}</b>`,
+      without: `<b>${figureHtml(b)}</b>`,
     });
   }
 
@@ -158,11 +159,16 @@ export function mount(body) {
 /** @param {Activations} layer @param {number} item */
 function wordsOf(layer, item) {
   const { mean, deviation } = moments([...layer.values]);
-  const words = { mean: figure(mean), deviation: figure(deviation) };
   const name = CODE_NAMES[layer.name];
+  const html = t("networkStrip", { mean: figureHtml(mean), deviation: figureHtml(deviation) });
   return {
-    title: `<code lang="en">${name}</code> <span class="caption">${t("networkStrip", words)}</span>`,
-    label: t("networkStripLabel", { name, item: String(item + 1), ...words }),
+    title: `<code lang="en">${name}</code> <span class="caption">${html}</span>`,
+    label: t("networkStripLabel", {
+      name,
+      item: String(item + 1),
+      mean: figure(mean),
+      deviation: figure(deviation),
+    }),
   };
 }
 
@@ -199,6 +205,10 @@ function histograms(groups) {
 }
 
 /** @param {number} value */
-function figure(value) {
-  return toText(show(Number(value.toPrecision(4)), currentLanguage()));
-}
+const shown = (value) => show(Number(value.toPrecision(4)), currentLanguage());
+
+/** @param {number} value */
+const figure = (value) => toText(shown(value));
+
+/** @param {number} value */
+const figureHtml = (value) => numberHtml(shown(value));
