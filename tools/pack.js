@@ -63,10 +63,10 @@ export function pack(binary) {
  */
 function dissect(binary) {
   const { before, functions, after } = parse(binary);
-  const constants = new Map();
+  const integers = new Map();
   for (const part of functions.flatMap(({ code }) => code.flat())) {
-    if (isOperand(part, "i32"))
-      constants.set(`${part.bytes}`, 1 + (constants.get(`${part.bytes}`) ?? 0));
+    if (typeof part === "number" || part.kind !== "i32") continue;
+    integers.set(`${part.bytes}`, 1 + (integers.get(`${part.bytes}`) ?? 0));
   }
   /** @type {string[]} */
   const sequence = [];
@@ -84,10 +84,8 @@ function dissect(binary) {
     for (const parts of code) {
       const steps = parts.flatMap((part) => {
         if (typeof part === "number") return [part];
-        const isFrequent = (constants.get(`${part.bytes}`) ?? 0) >= FREQUENT;
-        return isOperand(part, "i32") && isFrequent
-          ? [...part.bytes]
-          : [put(part.kind, part.bytes)];
+        const isFrequent = part.kind === "i32" && integers.get(`${part.bytes}`) >= FREQUENT;
+        return isFrequent ? [...part.bytes] : [put(part.kind, part.bytes)];
       });
       sequence.push(steps.join(" "));
     }
@@ -96,9 +94,6 @@ function dissect(binary) {
   sequence.push(`${BODY} ${put("table", after)}`);
   return { sequence, operands };
 }
-
-/** @param {import("./wasm_reader.js").Parts[number]} part @param {Kind} kind */
-const isOperand = (part, kind) => typeof part !== "number" && part.kind === kind;
 
 /** The binary's functions, and what stands before and after them. @param {Uint8Array} binary */
 function parse(binary) {
