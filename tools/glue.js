@@ -61,7 +61,7 @@ const EMBIND = [
   registering(
     "function",
     "(name,count,types,signature,invoker,fn)=>{const call=wasmTable.get(invoker);" +
-      "Module[getFunctionName(AsciiToString(name))]=(a,b,c,d,e,f,g)=>call(fn,a,b,c,d,e,f,g)}",
+      "Module[AsciiToString(name)]=(a,b,c,d,e,f,g)=>call(fn,a,b,c,d,e,f,g)}",
   ),
   registering("enum", "(type,name)=>{Module[AsciiToString(name)]=registeredTypes[type]={}}"),
   registering(
