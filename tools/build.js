@@ -120,7 +120,7 @@ function removeParameterNames(binary) {
   }
 }
 
-const PARAMETER_NAMES = /(?<=\w)\(\w+(?:, \w+)*\)(?=\0)/g;
+const PARAMETER_NAMES = /(?<=\w)\((?:\w+(?:, \w+)*)?\)(?=\0)/g;
 
 /** @param {string} folder @param {Record<string, string | Buffer>} files by name */
 async function writeFiles(folder, files) {
