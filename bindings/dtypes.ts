@@ -104,10 +104,16 @@ export function ownArray(array: Elements, dtype: DType, asBits = false): OwnArra
   return own as unknown as OwnArray;
 }
 
-/** Elements begin to begin + n of an array, on the same memory. */
-export function part(array: Elements, dtype: DType, begin: number, n: number): Elements {
+/** Elements begin to begin + n of an array, on the same memory, its buffer. */
+export function part(
+  array: Elements,
+  buffer: ArrayBufferLike,
+  dtype: DType,
+  begin: number,
+  n: number,
+): Elements {
   const { array: View, bytes } = DTYPES[dtype];
-  return new View(bufferOf(array), byteOffsetOf(array) + begin * bytes, n);
+  return new View(buffer, byteOffsetOf(array) + begin * bytes, n);
 }
 
 /** Copies all of source, of the same element type, to target from an index on. */

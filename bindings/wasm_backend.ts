@@ -35,7 +35,10 @@ export class WasmBackend {
 
   /** The arrays that the core reads and writes piece by piece in the call under way, by role. */
   readonly #remote: (Operand | undefined)[] = [];
-  // Views of all memory; they lose their length when it grows.
+  /** Their memory, once a piece of it was asked for: to ask an array for it is a call out of compiled code. */
+  readonly #buffers: (ArrayBufferLike | undefined)[] = [];
+  // Views of all memory, which is kept for the same reason; they lose their length when it grows.
+  #memory = new ArrayBuffer(0) as ArrayBufferLike;
   #float32 = new Float32Array();
   #float64 = new Float64Array();
   #uint16 = new Uint16Array();
@@ -66,6 +69,7 @@ export class WasmBackend {
     this.#lost = true;
     this.#raw = undefined as never;
     this.#call = undefined as never;
+    this.#memory = new ArrayBuffer(0);
     this.#float32 = new Float32Array();
     this.#float64 = new Float64Array();
     this.#uint16 = new Uint16Array();
@@ -75,7 +79,8 @@ export class WasmBackend {
 
   /** All of wasm memory. */
   get buffer(): ArrayBufferLike {
-    return this.#heap("float32").buffer;
+    this.#heap("float32");
+    return this.#memory;
   }
 
   /** The address of fresh memory, or 0 when there is none. Views of memory that were handed out may be detached by it. */
@@ -128,7 +133,8 @@ export class WasmBackend {
     const { array, dtype } = from;
     const { size } = to;
     if (dtype === to.dtype) {
-      copyInto(this.elementsOf(to), part(this.elementsOf(from), dtype, 0, size), 0);
+      const source = this.elementsOf(from);
+      copyInto(this.elementsOf(to), part(source, bufferOf(source), dtype, 0, size), 0);
       return;
     }
     const { DType } = this.#raw;
@@ -158,7 +164,7 @@ export class WasmBackend {
     }
     this.#place(call, d);
     call.run();
-    if (this.#remote.length !== 0) this.#remote.length = 0;
+    if (this.#remote.length !== 0) this.#remote.length = this.#buffers.length = 0;
   }
 
   /** The handle of a descriptor in wasm memory of its own, all of whose operands are resident. */
@@ -311,14 +317,20 @@ export class WasmBackend {
   }
 
   /** Copies n elements of an array to an address. */
-  #enter({ array, dtype, size }: Operand, begin: number, n: number, address: number): void {
+  #enter(
+    { array, dtype, size }: Operand,
+    begin: number,
+    n: number,
+    address: number,
+    buffer?: ArrayBufferLike,
+  ): void {
     const heap = this.#heap(dtype);
     const at = address / DTYPES[dtype].bytes;
     if (n <= FEW) {
       for (let i = 0; i < n; i++) heap[at + i] = array![begin + i]!;
       return;
     }
-    const source = n === size ? array! : part(array!, dtype, begin, n);
+    const source = n === size ? array! : part(array!, buffer ?? bufferOf(array!), dtype, begin, n);
     copyInto(heap, source, at);
   }
 
@@ -345,7 +357,9 @@ export class WasmBackend {
 
   // The core asks for pieces of what is remote.
   #read(role: Role, begin: number, n: number, address: number): void {
-    this.#enter(this.#remote[role]!, begin, n, address);
+    const operand = this.#remote[role]!;
+    const buffer = (this.#buffers[role] ??= bufferOf(operand.array!));
+    this.#enter(operand, begin, n, address, buffer);
   }
 
   #write(role: Role, begin: number, n: number, address: number): void {
@@ -354,12 +368,13 @@ export class WasmBackend {
 
   /** Forgets the views of memory that has grown: those of shared memory keep their length. */
   #look(): void {
-    if (this.#float32.buffer !== this.#raw.wasmMemory.buffer) this.#float32 = new Float32Array();
+    if (this.#memory !== this.#raw.wasmMemory.buffer) this.#float32 = new Float32Array();
   }
 
   #heap(dtype: DType): Elements {
     if (this.#float32.length === 0) {
       const { buffer } = this.#raw.wasmMemory;
+      this.#memory = buffer;
       this.#float32 = new Float32Array(buffer);
       this.#float64 = new Float64Array(buffer);
       this.#uint16 = new Uint16Array(buffer);

@@ -7,9 +7,10 @@ import { basename, delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build as bundle } from "esbuild";
 import { minify } from "terser";
-import { ensureEmscripten, run, runScript } from "./emscripten.js";
+import { ensureEmscripten } from "./emscripten.js";
 import { patchGlue } from "./glue.js";
 import { pack, textOf } from "./pack.js";
+import { run, runScript } from "./process.js";
 import { DATA, sections } from "./wasm_reader.js";
 
 /** @typedef {import("./emscripten.js").Emscripten} Emscripten */
@@ -27,7 +28,7 @@ const DIST = join(ROOT, "dist");
  * Builds the package.
  *
  * @param {{ log?: (line: string) => void }} [options]
- * @throws {import("./emscripten.js").SetupError} if a step fails
+ * @throws {import("./process.js").SetupError} if a step fails
  */
 export async function build({ log = console.log } = {}) {
   await buildWasm(log);

@@ -4,7 +4,7 @@
 // fetched with the machine's own apt-get, so the signatures of its packages are checked as always, and unpacked
 // into a folder of its own: nothing is installed, and the system's packages stay as they are.
 
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import {
   accessSync,
   closeSync,
@@ -18,13 +18,13 @@ import {
 } from "node:fs";
 import { mkdir, readdir, readlink, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
-import { delimiter, dirname, join, resolve } from "node:path";
-import { createInterface } from "node:readline";
+import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { findCommands, isExecutable, run, SetupError } from "./process.js";
 
 /**
- * @typedef {(line: string) => void} Log
- * @typedef {Record<string, string | undefined>} Env
+ * @typedef {import("./process.js").Log} Log
+ * @typedef {import("./process.js").Env} Env
  */
 
 /**
@@ -61,24 +61,6 @@ const WARM_UP_FLAGS = [
   ["-O3", "-sEXIT_RUNTIME"],
   ["-O0"],
 ];
-
-/** Something that the user can put right: its message says how, and is shown without a stack. */
-export class SetupError extends Error {}
-
-/**
- * Runs a script's main function; what the user can put right is shown as its message alone.
- *
- * @param {() => Promise<unknown>} main
- */
-export async function runScript(main) {
-  try {
-    await main();
-  } catch (error) {
-    if (!(error instanceof SetupError)) throw error;
-    console.error(error.message);
-    process.exitCode = 1;
-  }
-}
 
 /**
  * @param {{ log: Log, env?: Env }} options
@@ -148,55 +130,6 @@ export function compareVersions(a, b) {
 /** @param {string} version */
 function numbers(version) {
   return version.split(".").map((part) => Number.parseInt(part, 10));
-}
-
-/**
- * The paths of a program on the PATH, in its order.
- *
- * @param {string} name
- * @param {Env} [env]
- */
-export function findCommands(name, env = process.env) {
-  return (env.PATH ?? "")
-    .split(delimiter)
-    .filter((folder) => folder !== "")
-    .map((folder) => resolve(folder, name))
-    .filter(isExecutable);
-}
-
-/**
- * Runs a program to its end, and hands on each line that it prints.
- *
- * @param {string} command
- * @param {string[]} args
- * @param {{ env?: Env, cwd?: string, onLine?: Log | undefined }} [options]
- * @returns {Promise<string>} all that it printed
- * @throws {SetupError} with its last lines, if it fails
- */
-export async function run(command, args, { env, cwd, onLine } = {}) {
-  /** @type {string[]} */
-  const lines = [];
-  const child = spawn(command, args, {
-    cwd,
-    env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  for (const stream of [child.stdout, child.stderr]) {
-    createInterface({ input: stream }).on("line", (line) => {
-      lines.push(line);
-      onLine?.(line);
-    });
-  }
-  const outcome = await new Promise((settle) => {
-    child.on("error", (error) => settle(error.message));
-    child.on("close", (code, signal) => settle(code === 0 ? "" : (signal ?? `exit code ${code}`)));
-  });
-  if (outcome !== "") {
-    throw new SetupError(
-      [`${command} ${args[0]} failed (${outcome}):`, ...lines.slice(-15)].join("\n  "),
-    );
-  }
-  return lines.join("\n");
 }
 
 /**
@@ -342,16 +275,6 @@ function describeCached(cache, version) {
 /** @param {Env} env */
 function cacheFolder(env) {
   return resolve(env.XDG_CACHE_HOME || join(homedir(), ".cache"), "layernorm");
-}
-
-/** @param {string} path */
-function isExecutable(path) {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** @param {Env} env */

@@ -1,7 +1,7 @@
 // What of Emscripten's glue ships: less than it makes.
 
 import { minify } from "terser";
-import { SetupError } from "./emscripten.js";
+import { SetupError } from "./process.js";
 
 /** @typedef {[pattern: string | RegExp, replacement: string]} Edit */
 

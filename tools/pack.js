@@ -9,7 +9,7 @@
 //     the templates of the binary one after the other, by number,
 //     operands of each kind.
 
-import { SetupError } from "./emscripten.js";
+import { SetupError } from "./process.js";
 import { CODE, instruction, Reader } from "./wasm_reader.js";
 
 /** @typedef {import("./wasm_reader.js").Kind} Kind */

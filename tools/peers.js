@@ -3,7 +3,7 @@
 import { accessSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { run } from "./emscripten.js";
+import { run } from "./process.js";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 

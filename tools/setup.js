@@ -11,19 +11,16 @@ import { lavapipe } from "../tests/webgpu/environment.js";
 import {
   aptProgress,
   compareVersions,
-  findCommands,
   findEmscripten,
   INSTALL_PAGE,
   installEmscripten,
   MINIMUM_VERSION,
-  run,
-  runScript,
-  SetupError,
 } from "./emscripten.js";
+import { findCommands, run, runScript, SetupError } from "./process.js";
 
 /**
  * @typedef {import("./emscripten.js").Emscripten} Emscripten
- * @typedef {import("./emscripten.js").Log} Log
+ * @typedef {import("./process.js").Log} Log
  * @typedef {"build" | "test" | "browsers"} Group
  */
 

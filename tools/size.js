@@ -10,8 +10,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { findEmscripten, run, runScript, SetupError } from "./emscripten.js";
+import { findEmscripten } from "./emscripten.js";
 import { pack } from "./pack.js";
+import { run, runScript, SetupError } from "./process.js";
 import { CODE, countImported, IMPORT, Reader, sections } from "./wasm_reader.js";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));

@@ -5,7 +5,7 @@
 //   node tools/start.js --no-build   takes what is built already
 
 import { EXAMPLE, MISPRINTS } from "../web/documents.js";
-import { runScript, SetupError } from "./emscripten.js";
+import { runScript, SetupError } from "./process.js";
 import { ISOLATION, serve } from "./serve.js";
 import { setup } from "./setup.js";
 

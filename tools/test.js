@@ -7,12 +7,18 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { environment } from "../tests/webgpu/environment.js";
-import { run, runScript, SetupError } from "./emscripten.js";
 import { installPeers } from "./peers.js";
+import { run, runScript, SetupError } from "./process.js";
 import { setup } from "./setup.js";
 
 /** @typedef {import("./emscripten.js").Emscripten} Emscripten */
-/** @typedef {{ name: string, what: string, action: (emscripten: Emscripten) => Promise<unknown> }} Step */
+/**
+ * @typedef {object} Step
+ * @property {string} name
+ * @property {string} what
+ * @property {number} minutes what it may take on two cores that are its own, what it installs the first time included
+ * @property {(emscripten: Emscripten) => Promise<unknown>} action
+ */
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const BIN = join(ROOT, "node_modules", ".bin");
@@ -20,13 +26,23 @@ const BIN = join(ROOT, "node_modules", ".bin");
 /** @param {string} line */
 const print = (line) => console.log(line);
 
+/** A step that takes so many times its minutes hangs: it is stopped, and fails. */
+const PATIENCE = 3;
+/** @type {AbortSignal | undefined} */
+let patience;
+
 /**
  * @param {string} command
  * @param {string[]} args
  * @param {Record<string, string>} [env]
  */
 const execute = (command, args, env = {}) =>
-  run(command, args, { cwd: ROOT, env: { ...process.env, ...env }, onLine: print });
+  run(command, args, {
+    cwd: ROOT,
+    env: { ...process.env, ...env },
+    onLine: print,
+    signal: patience,
+  });
 
 /**
  * @param {string} folder
@@ -59,10 +75,11 @@ const nodeTests = (folders, env) =>
   );
 
 /** @type {Step[]} */
-const STEPS = [
+export const STEPS = [
   {
     name: "format",
     what: "clang-format and biome",
+    minutes: 0.5,
     action: async () => {
       await execute("clang-format", ["--dry-run", "-Werror", ...cppFiles()]);
       await execute(join(BIN, "biome"), ["check", "--error-on-warnings", "."]);
@@ -71,16 +88,19 @@ const STEPS = [
   {
     name: "native",
     what: "the core's tests, native, optimized; another project uses the library",
+    minutes: 2,
     action: () => cmakeTest("release"),
   },
   {
     name: "sanitize",
     what: "the core's tests under AddressSanitizer and UndefinedBehaviorSanitizer",
+    minutes: 2.5,
     action: () => cmakeTest("sanitize"),
   },
   {
     name: "fuzz",
     what: "the core under libFuzzer for some seconds",
+    minutes: 2,
     action: async () => {
       await execute("cmake", ["--preset", "fuzz", "--log-level=WARNING"]);
       await execute("cmake", ["--build", "--preset", "fuzz"]);
@@ -96,12 +116,14 @@ const STEPS = [
   {
     name: "tidy",
     what: "clang-tidy on the core",
+    minutes: 3,
     action: () =>
       execute("clang-tidy", ["--quiet", "-p", "build/release", ...filesIn("src", /\.cc$/)]),
   },
   {
     name: "build",
     what: "the package and the page",
+    minutes: 2,
     action: async () => {
       // In processes of their own: they import packages that the set-up has only just installed.
       await execute(process.execPath, ["tools/build.js"]);
@@ -111,6 +133,7 @@ const STEPS = [
   {
     name: "types",
     what: "TypeScript, strict, the scripts and tests included",
+    minutes: 0.5,
     action: async () => {
       await execute(join(BIN, "tsc"), ["--noEmit", "-p", "tsconfig.json"]);
       await execute(join(BIN, "tsc"), ["--noEmit", "-p", "tsconfig.scripts.json"]);
@@ -119,20 +142,28 @@ const STEPS = [
   {
     name: "wasm",
     what: "the core's tests as WebAssembly under Node",
+    minutes: 2.5,
     action: async ({ env }) => {
       await execute("cmake", ["--build", "--preset", "wasm", "--target", "layernorm_tests"], env);
       await execute("ctest", ["--preset", "wasm"], env);
     },
   },
-  { name: "js", what: "the package", action: () => nodeTests(["tests/js"]) },
+  {
+    name: "js",
+    what: "the package",
+    minutes: 7,
+    action: () => nodeTests(["tests/js"]),
+  },
   {
     name: "package",
     what: "the packed tarball, as users meet it",
+    minutes: 0.5,
     action: () => nodeTests(["tests/package", "tests/workerd"]),
   },
   {
     name: "browser",
     what: "real browsers and the page",
+    minutes: 8,
     action: async () => {
       // The page's experiments are compared with Node's.
       await installPeers("tests/tfjs", print);
@@ -142,6 +173,7 @@ const STEPS = [
   {
     name: "webgpu",
     what: "WebGPU, in Node with Dawn",
+    minutes: 4,
     action: async () => {
       // Dawn: 132 MB.
       await installPeers("tests/webgpu", print);
@@ -151,6 +183,7 @@ const STEPS = [
   {
     name: "runtimes",
     what: "the packed tarball in every run-time and engine",
+    minutes: 1,
     action: async () => {
       // Deno, Bun and the newest Node, 405 MB.
       await installPeers("tests/runtimes", print);
@@ -160,6 +193,7 @@ const STEPS = [
   {
     name: "apps",
     what: "applications built by bundlers and frameworks",
+    minutes: 1,
     action: async () => {
       // Next.js alone is more than half of 469 MB.
       await installPeers("tests/apps", print);
@@ -169,6 +203,7 @@ const STEPS = [
   {
     name: "model",
     what: "a real model with the package's norms",
+    minutes: 0.5,
     action: async () => {
       // A model and what runs it: 104 MB.
       await installPeers("tests/model", print);
@@ -178,6 +213,7 @@ const STEPS = [
   {
     name: "tfjs",
     what: "layernorm/tfjs with TensorFlow.js",
+    minutes: 1,
     action: async () => {
       // TensorFlow.js and data: 180 MB.
       await installPeers("tests/tfjs", print);
@@ -194,7 +230,24 @@ async function cmakeTest(preset) {
 }
 
 /** @param {number} since */
-const seconds = (since) => `${((performance.now() - since) / 1000).toFixed(0)} s`;
+const secondsSince = (since) => Math.round((performance.now() - since) / 1000);
+
+/** Runs a step and says how long it took. @param {Step} step @param {Emscripten} emscripten */
+async function take({ name, what, minutes, action }, emscripten) {
+  print(`\n== ${name}: ${what}`);
+  const start = performance.now();
+  patience = AbortSignal.timeout(PATIENCE * minutes * 60_000);
+  try {
+    await action(emscripten);
+  } catch (error) {
+    throw new SetupError(
+      `\n== ${name} failed: ${error instanceof Error ? error.message : error}\n` +
+        `   Once more, this step alone: node tools/test.js ${name}`,
+    );
+  }
+  const seconds = secondsSince(start);
+  return `${name} ${seconds} s${seconds > 60 * minutes ? ` (meant to take ${60 * minutes} at most)` : ""}`;
+}
 
 /** @param {string[]} names */
 async function main(names) {
@@ -207,22 +260,13 @@ async function main(names) {
   const start = performance.now();
   print("== set-up");
   const emscripten = await setup();
-  const times = [`set-up ${seconds(start)}`];
-  for (const { name, what, action } of STEPS) {
-    if (names.length > 0 && !names.includes(name)) continue;
-    print(`\n== ${name}: ${what}`);
-    const stepStart = performance.now();
-    try {
-      await action(emscripten);
-    } catch (error) {
-      throw new SetupError(
-        `\n== ${name} failed: ${error instanceof Error ? error.message : error}\n` +
-          `   Once more, this step alone: node tools/test.js ${name}`,
-      );
-    }
-    times.push(`${name} ${seconds(stepStart)}`);
+  const times = [`set-up ${secondsSince(start)} s`];
+  for (const step of STEPS) {
+    if (names.length === 0 || names.includes(step.name)) times.push(await take(step, emscripten));
   }
-  print(`\n== passed in ${seconds(start)}: ${times.join(", ")}`);
+  print(`\n== passed in ${secondsSince(start)} s: ${times.join(", ")}`);
 }
 
-await runScript(() => main(process.argv.slice(2)));
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await runScript(() => main(process.argv.slice(2)));
+}

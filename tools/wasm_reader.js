@@ -1,6 +1,6 @@
 // Reads wasm binaries: sections, functions, and what instructions are made of.
 
-import { SetupError } from "./emscripten.js";
+import { SetupError } from "./process.js";
 
 export const IMPORT = 2;
 export const CODE = 10;

@@ -3,14 +3,15 @@
 import { init } from "layernorm";
 import { BlockView } from "./block_view.js";
 import { renderConditional } from "./conditional.js";
+import { Drawing } from "./drawing.js";
 import { CONDITION_STEP, exploringFromHash, exploringToHash, fitted, START } from "./exploring.js";
 import { Form } from "./form.js";
 import { currentLanguage, t, translate } from "./i18n.js";
+import { PARTS } from "./parts.js";
 import { Places } from "./places.js";
 import { Sections } from "./sections.js";
 import { fromHash, toHash } from "./settings.js";
-import { renderSteps } from "./steps.js";
-import { renderPictures, renderViews, watchWidth } from "./views.js";
+import { watchWidth } from "./views.js";
 import { work } from "./worked_example.js";
 
 /** @typedef {import("./numbers.js").Language} Language */
@@ -34,6 +35,14 @@ let addressTimer = 0;
 /** @type {unknown} */
 let failure;
 
+const drawing = new Drawing(fail);
+/** What follows the visitor's numbers. */
+const parts = [
+  ...PARTS.map((part) => ({ ...part, draw: () => part.draw(works, form.settings) })),
+  { id: "block", draw: () => block.render(exploring, form.settings.eps) },
+  { id: "conditional", draw: renderCondition, isPicture: true },
+];
+
 /** Whether the package can compute. */
 const ready = init().then(
   () => true,
@@ -42,7 +51,7 @@ const ready = init().then(
     return false;
   },
 );
-const sections = new Sections(form, ready);
+const sections = new Sections(form, ready, drawing);
 const places = new Places(askFor);
 
 start();
@@ -54,9 +63,7 @@ async function start() {
   setUpCondition();
   if (!(await ready)) return;
   watchWidth(() => {
-    if (works.length === 0) return;
-    renderPictures(works, form.settings);
-    renderCondition();
+    if (works.length > 0) drawing.ask(parts.filter(({ isPicture }) => isPicture));
   });
   readAddress();
   window.addEventListener("hashchange", readAddress);
@@ -87,8 +94,9 @@ function readAddress() {
   }
   const place = Places.from(location.hash);
   if (place === "") return;
-  places.go(place);
   void sections.load(place);
+  // What is drawn above the place would move it away.
+  void drawing.done().then(() => places.go(place, "instant"));
 }
 
 function changed() {
@@ -135,17 +143,17 @@ function addressNow() {
   return hash === "" ? address.href.replace(/#$/, "") : address.href;
 }
 
-function render() {
+/** @param {boolean} [isAnew] in another language, or for the first time */
+function render(isAnew = document.documentElement.dataset.ready === undefined) {
   try {
     const { settings } = form;
     works = settings.vectors.map((vector) => work(vector, settings));
-    renderSteps(works, settings);
-    renderViews(works, settings);
-    block.render(exploring, settings.eps);
-    renderCondition();
-    sections.update();
     element("pending").hidden = true;
-    document.documentElement.dataset.ready = "";
+    if (isAnew) drawing.askAll([...parts, ...sections.parts]);
+    else drawing.ask([...parts, ...sections.followers]);
+    void drawing.done().then(() => {
+      if (works.length > 0) document.documentElement.dataset.ready = "";
+    });
   } catch (error) {
     fail(error);
   }
@@ -199,8 +207,7 @@ async function changeLanguage(language) {
   nameLanguage();
   if (failure !== undefined) return fail(failure);
   form.translate();
-  render();
-  sections.render();
+  render(true);
 }
 
 /** In the address. */

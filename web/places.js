@@ -48,15 +48,18 @@ export class Places {
     return parts.find((part) => document.getElementById(part) !== null) ?? "";
   }
 
-  /** @param {string} id */
-  go(id) {
+  /**
+   * @param {string} id
+   * @param {ScrollBehavior} [behavior] the style sheet's
+   */
+  go(id, behavior = "auto") {
     const target = document.getElementById(id);
     if (target === null) return;
     this.asked = id;
     this.#hasArrived = false;
     target.tabIndex = -1;
     target.focus({ preventScroll: true });
-    target.scrollIntoView();
+    target.scrollIntoView({ behavior });
     this.#held = target;
   }
 

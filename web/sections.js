@@ -3,8 +3,9 @@
 
 import { addStrings, fillIn, t } from "./i18n.js";
 
-/** @typedef {import("./numbers.js").Language} Language */
 /** @typedef {import("./documents.js").Settings} Settings */
+/** @typedef {import("./drawing.js").Part} Part */
+/** @typedef {import("./numbers.js").Language} Language */
 
 /**
  * @typedef {object} Page what a section may know of the page
@@ -13,9 +14,10 @@ import { addStrings, fillIn, t } from "./i18n.js";
 
 /**
  * @typedef {object} Section
- * @property {() => void} render in the page's language: called once its HTML is in place, and when the language has changed
- * @property {() => void} [update] called when the settings have changed, for a section that follows them
+ * @property {Draw | Draw[]} render in the page's language: called once its HTML is in place, and when the language has changed
+ * @property {Draw | Draw[]} [update] called when the settings have changed, for a section that follows them
  */
+/** @typedef {() => void} Draw each of several has a turn of its own */
 
 /**
  * @typedef {object} SectionModule
@@ -29,20 +31,25 @@ const PASSING_MS = 120;
 const AHEAD = "100%";
 
 export class Sections {
+  /** What is drawn of those that are there. @type {Part[]} */
+  parts = [];
+  /** What is drawn of those that follow the settings. @type {Part[]} */
+  followers = [];
   /** @type {Map<string, Promise<void>>} by id */
   #loads = new Map();
-  /** @type {Section[]} */
-  #mounted = [];
   #page;
   #ready;
+  #drawing;
 
   /**
    * @param {Page} page
    * @param {Promise<boolean>} ready whether the package can compute
+   * @param {import("./drawing.js").Drawing} drawing
    */
-  constructor(page, ready) {
+  constructor(page, ready, drawing) {
     this.#page = page;
     this.#ready = ready;
+    this.#drawing = drawing;
     const observer = new IntersectionObserver(
       (entries) => {
         for (const { target, isIntersecting } of entries) {
@@ -75,14 +82,6 @@ export class Sections {
     return begun;
   }
 
-  render() {
-    for (const section of this.#mounted) section.render();
-  }
-
-  update() {
-    for (const section of this.#mounted) section.update?.();
-  }
-
   /** @param {HTMLElement} section */
   async #mount(section) {
     const { id } = section;
@@ -102,11 +101,15 @@ export class Sections {
         body.remove();
         return;
       }
-      body.innerHTML = html;
-      fillIn(body);
-      const mounted = mount(body, this.#page);
-      mounted.render();
-      this.#mounted.push(mounted);
+      const { render, update = [] } = await this.#drawing.once(id, () => {
+        body.innerHTML = html;
+        fillIn(body);
+        return mount(body, this.#page);
+      });
+      const parts = [render].flat().map((draw) => ({ id, draw }));
+      this.parts.push(...parts);
+      this.followers.push(...[update].flat().map((draw) => ({ id, draw })));
+      await Promise.all(parts.map(({ draw }) => this.#drawing.once(id, draw)));
       section.dataset.there = "";
     } catch (error) {
       sayFailed(body, error);

@@ -14,15 +14,14 @@ import { work } from "./worked_example.js";
 const STEPS = { mean, variance, normalize, scale, rms };
 
 /**
+ * @param {keyof typeof STEPS} name
  * @param {Work[]} works one for each vector
  * @param {Settings} settings
  */
-export function renderSteps(works, settings) {
-  for (const [name, step] of Object.entries(STEPS)) {
-    const rows = works.map((working, k) => row(k, step(working, k, settings)));
-    const target = document.querySelector(`[data-working="${name}"]`);
-    if (target !== null) target.innerHTML = rows.join("");
-  }
+export function renderStep(name, works, settings) {
+  const rows = works.map((working, k) => row(k, STEPS[name](working, k, settings)));
+  const target = document.querySelector(`[data-working="${name}"]`);
+  if (target !== null) target.innerHTML = rows.join("");
 }
 
 /**

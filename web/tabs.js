@@ -2,12 +2,11 @@
 
 /**
  * @param {HTMLElement} root holds a role=tablist with its role=tab, each of which names its role=tabpanel by aria-controls
- * @param {(tab: HTMLElement) => void} [onShow]
- * @returns {(tab: HTMLElement) => void} shows one
+ * @param {(tab: HTMLElement) => void} onShow called when another than the first is shown, and the first again
  */
-export function setUpTabs(root, onShow = () => {}) {
+export function setUpTabs(root, onShow) {
   const tabs = /** @type {HTMLElement[]} */ ([...root.querySelectorAll("[role=tab]")]);
-  const show = (/** @type {HTMLElement} */ chosen) => {
+  const select = (/** @type {HTMLElement} */ chosen) => {
     for (const tab of tabs) {
       tab.setAttribute("aria-selected", String(tab === chosen));
       tab.tabIndex = tab === chosen ? 0 : -1;
@@ -21,8 +20,12 @@ export function setUpTabs(root, onShow = () => {}) {
       panel.tabIndex = 0;
       panel.setAttribute("aria-labelledby", chosen.id);
     }
+  };
+  const show = (/** @type {HTMLElement} */ chosen) => {
+    select(chosen);
     onShow(chosen);
   };
+  select(tabs[0]);
   for (const [i, tab] of tabs.entries()) {
     tab.addEventListener("click", () => show(tab));
     tab.addEventListener("keydown", (event) => {
@@ -35,7 +38,6 @@ export function setUpTabs(root, onShow = () => {}) {
       show(next);
     });
   }
-  return show;
 }
 
 /** One panel may serve several tabs. @param {HTMLElement} one @param {HTMLElement} other */

@@ -23,36 +23,32 @@ const PICTURE_GAP = 24;
 /** Below this a picture's axis has no room for its ticks. */
 const PICTURE_WIDTH = 220;
 
-/**
- * @param {Work[]} works
- * @param {Settings} settings
- */
-export function renderViews(works, settings) {
-  renderPictures(works, settings);
-  const language = currentLanguage();
+/** @param {Work[]} works */
+export function renderSummary(works) {
   element("summary").innerHTML = works
     .map(
       ({ scaled }, k) =>
         `<span class="v${k + 1}"><span class="unseen">${t("resultLabel")} </span>${name("y", k)} = <span class="number">${vectorHtml(scaled)}</span></span>`,
     )
     .join(" ");
+}
+
+/** @param {Work[]} works */
+export function renderComparison(works) {
   body("compare").innerHTML = works.map(comparison).join("");
-  body("spread").innerHTML = works
-    .map(
-      ({ x, rstd }, k) => `<tr class="v${k + 1}"><th scope="row">${name("x", k)}</th>
-        <td>${numberHtml(show(rstd, language))}</td><td data-result="spread">${spreadHtml(x, settings.eps)}</td></tr>`,
-    )
-    .join("");
+}
+
+/** @param {Settings} settings */
+export function renderSnippet(settings) {
   element("snippet").textContent = snippet(settings);
 }
 
 /**
- * The pictures alone: they are drawn for the width that there is.
+ * Each vector before and after.
  *
  * @param {Work[]} works
- * @param {Settings} settings
  */
-export function renderPictures(works, { vectors, eps }) {
+export function renderPicture(works) {
   const language = currentLanguage();
   const all = (/** @type {(work: Work) => readonly number[]} */ pick) => works.flatMap(pick);
   const withBand = (/** @type {readonly number[]} */ values) => [...values, ...band(values)];
@@ -86,7 +82,19 @@ export function renderPictures(works, { vectors, eps }) {
       );
     })
     .join("");
-  const range = around(all(({ normalized, rmsNorm }) => [...normalized, ...rmsNorm.normalized, 0]));
+}
+
+/**
+ * LayerNorm's result and RMSNorm's.
+ *
+ * @param {Work[]} works
+ */
+export function renderRmsPictures(works) {
+  const language = currentLanguage();
+  const width = pictureWidth(works.length);
+  const range = around(
+    works.flatMap(({ normalized, rmsNorm }) => [...normalized, ...rmsNorm.normalized, 0]),
+  );
   element("rms-plots").innerHTML = works
     .map(({ normalized, rmsNorm }, k) =>
       figure(
@@ -107,7 +115,6 @@ export function renderPictures(works, { vectors, eps }) {
       ),
     )
     .join("");
-  renderEpsPlot(vectors, eps);
 }
 
 /** The width for pictures. Asking the page at each change would lay it out once more each time. */
@@ -176,10 +183,12 @@ function curve(x) {
 }
 
 /**
- * @param {readonly number[][]} vectors
- * @param {number} eps
+ * What eps leaves of each vector's spread, as curves and as numbers.
+ *
+ * @param {Work[]} works
+ * @param {Settings} settings
  */
-function renderEpsPlot(vectors, eps) {
+export function renderEps(works, { vectors, eps }) {
   const marks = vectors.map((x) => spreadAfter(x, eps));
   const language = currentLanguage();
   element("eps-plot").innerHTML = epsCurves({
@@ -196,6 +205,12 @@ function renderEpsPlot(vectors, eps) {
         .join(language === "ru" ? "; " : ", "),
     }),
   });
+  body("spread").innerHTML = works
+    .map(
+      ({ x, rstd }, k) => `<tr class="v${k + 1}"><th scope="row">${name("x", k)}</th>
+        <td>${numberHtml(show(rstd, language))}</td><td data-result="spread">${spreadHtml(x, eps)}</td></tr>`,
+    )
+    .join("");
 }
 
 /**

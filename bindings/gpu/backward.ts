@@ -4,7 +4,7 @@
 import type { Descriptor, Placed } from "../descriptor.js";
 import type { ParameterName } from "../parameters.js";
 import type { Emitter } from "./emitter.js";
-import { formOf, mergeFormOf, THREADS } from "./form.js";
+import { ALONE_FORM, formOf, mergeFormOf, spreadOverrides, THREADS, workgroupsOf } from "./form.js";
 import { takeMoments } from "./moments.js";
 import { cutRuns, pieceUse, recordUse } from "./pieces.js";
 import type { Axis, Box } from "./slabs.js";
@@ -307,7 +307,8 @@ interface Summing {
 
 function sumOver(e: Emitter, view: readonly Axis[], sum: Summing): void {
   const values = product(view.filter(({ reduced }) => reduced).map(({ size }) => size));
-  const { reduce, lanes, piece } = formOf(view, values, sum.count, e.subgroups);
+  const form = formOf(view, values, sum.count, e.subgroups);
+  const { reduce, lanes, piece } = form;
   const piecesOf = (memory: Memory, all: number) =>
     pieceUse("pieces", memory, sum.numbers, all, true);
   const first = sum.uses[0]!.memory;
@@ -364,8 +365,8 @@ function sumOver(e: Emitter, view: readonly Axis[], sum: Summing): void {
         canQuads: () => last.reduced && areQuads && values > 16,
         make: (part, quads) => ({
           parts: [...parts, quads ? "summed_quads" : "summed_elements", reduce, `${reduce}_wide`],
-          overrides: { ...sum.overrides, ...oneRun(quads) },
-          workgroups: Math.ceil(lanesOf(part) / (THREADS / lanes)),
+          overrides: { ...sum.overrides, ...oneRun(quads), ...spreadOverrides(form) },
+          workgroups: workgroupsOf(form, lanesOf(part)),
           fill: (uniform) => fill(part, uniform),
         }),
       },
@@ -375,10 +376,7 @@ function sumOver(e: Emitter, view: readonly Axis[], sum: Summing): void {
   }
   const { finish } = sum;
   // Few pieces are for one lane: sums of parameters can be many.
-  const merge =
-    cut.all <= 8
-      ? ({ reduce: "reduce_alone", lanes: 1 } as const)
-      : mergeFormOf(cut.all, e.subgroups);
+  const merge = cut.all <= 8 ? ALONE_FORM : mergeFormOf(cut.all, e.subgroups);
   e.emit({
     kernel: "sums_merge_kernel",
     view: [{ size: sum.count, reduced: false }],
@@ -391,8 +389,8 @@ function sumOver(e: Emitter, view: readonly Axis[], sum: Summing): void {
     canQuads: () => false,
     make: (box) => ({
       parts: ["moments", "wide", merge.reduce, `${merge.reduce}_wide`, finish.part],
-      overrides: finish.overrides,
-      workgroups: Math.ceil(box.size[0]! / (THREADS / merge.lanes)),
+      overrides: { ...finish.overrides, ...spreadOverrides(merge) },
+      workgroups: workgroupsOf(merge, box.size[0]!),
       fill: (uniform) =>
         uniform.set("runs", box.size[0]!).set("allChunks", cut.all).set("lanes", merge.lanes),
     }),

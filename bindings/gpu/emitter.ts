@@ -141,7 +141,9 @@ export class Emitter {
           numbers: kernel.numbers ?? {},
           absent: kernel.absent ?? [],
           bindings: types,
-          overrides: made.overrides,
+          overrides: made.parts.includes("moments")
+            ? { subnormals: +uniform.subnormals, ...made.overrides }
+            : made.overrides,
         },
         uniform,
         bindings,

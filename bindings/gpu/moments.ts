@@ -1,7 +1,7 @@
 // The moments of all runs as records.
 import type { Descriptor } from "../descriptor.js";
 import type { Emitter } from "./emitter.js";
-import { formOf, mergeFormOf, THREADS } from "./form.js";
+import { formOf, mergeFormOf, spreadOverrides, workgroupsOf } from "./form.js";
 import { cutRuns, pieceUse, recordUse } from "./pieces.js";
 import { canBlocks, tileParts } from "./runs.js";
 import type { Uniform } from "./uniform.js";
@@ -73,10 +73,11 @@ export function takeMoments(
             ],
             overrides: {
               ...momentOverrides(d),
-              ...(whole ? recordOverrides(d) : {}),
+              ...recordOverrides(d),
+              ...spreadOverrides(form),
               whole: +whole,
             },
-            workgroups: Math.ceil((runsHere * chunks) / (THREADS / lanes)),
+            workgroups: workgroupsOf(form, runsHere * chunks),
             fill: (uniform) => {
               uniform.set("runs", runsHere).set("count", cut.count(part)).set("chunks", chunks);
               uniform.set("allChunks", cut.all).set("lanes", lanes).set("piece", piece);
@@ -103,7 +104,7 @@ function merge(
   all: number,
   constants: Uniform,
 ): void {
-  const { reduce, lanes } = mergeFormOf(all, e.subgroups);
+  const form = mergeFormOf(all, e.subgroups);
   e.emit({
     kernel: "merge_kernel",
     view: [{ size: d.runs, reduced: false }],
@@ -119,11 +120,11 @@ function merge(
     byRuns: false,
     canQuads: () => false,
     make: (box) => ({
-      parts: ["moments", reduce, "record"],
-      overrides: { ...momentOverrides(d), ...recordOverrides(d) },
-      workgroups: Math.ceil(box.size[0]! / (THREADS / lanes)),
+      parts: ["moments", form.reduce, "record"],
+      overrides: { ...momentOverrides(d), ...recordOverrides(d), ...spreadOverrides(form) },
+      workgroups: workgroupsOf(form, box.size[0]!),
       fill: (uniform) =>
-        uniform.set("runs", box.size[0]!).set("allChunks", all).set("lanes", lanes),
+        uniform.set("runs", box.size[0]!).set("allChunks", all).set("lanes", form.lanes),
     }),
   });
 }

@@ -1,7 +1,7 @@
 // Runs whose values lie side by side, or that workgroups hold.
 import type { Descriptor } from "../descriptor.js";
 import type { Emitter } from "./emitter.js";
-import { type Form, formOf, THREADS } from "./form.js";
+import { type Form, formOf, spreadOverrides, workgroupsOf } from "./form.js";
 import type { Axis } from "./slabs.js";
 import type { Uniform } from "./uniform.js";
 import {
@@ -81,9 +81,10 @@ export function normalizeRuns(
             ...momentOverrides(d),
             ...recordOverrides(d),
             ...affineOverrides(d),
+            ...spreadOverrides(form),
             ...(quads ? alongOverrides(view) : {}),
           },
-          workgroups: Math.ceil(runs / (THREADS / lanes)),
+          workgroups: workgroupsOf(form, runs),
           fill: (uniform) => {
             uniform.set("runs", runs).set("count", count);
             uniform.set("lanes", lanes).set("piece", piece);
@@ -148,8 +149,13 @@ export function normalizePieces(
         const chunks = Math.ceil(here / piece);
         return {
           parts: ["moments", reduce, ...affineParts(d), "along"],
-          overrides: { ...affineOverrides(d), ...alongOverrides(view), together },
-          workgroups: Math.ceil(((runs / together) * chunks) / (THREADS / lanes)),
+          overrides: {
+            ...affineOverrides(d),
+            ...alongOverrides(view),
+            ...spreadOverrides(form),
+            together,
+          },
+          workgroups: workgroupsOf(form, (runs / together) * chunks),
           fill: (uniform) =>
             uniform
               .set("runs", runs)

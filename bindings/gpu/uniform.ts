@@ -54,10 +54,13 @@ export interface Dim {
 export class Uniform {
   readonly words: Uint32Array;
   readonly #floats: Float32Array;
+  /** Words up to here may differ from 0. */
+  readonly #used: number;
 
   constructor(constants: Uniform | undefined, dims: readonly Dim[]) {
     this.words = new Uint32Array(HEADER + DIM * MOST_DIMS);
     this.#floats = new Float32Array(this.words.buffer);
+    this.#used = HEADER + DIM * dims.length;
     if (constants !== undefined) this.words.set(constants.words.subarray(0, HEADER));
     for (const [d, { size, x, run, parameters }] of dims.entries()) {
       const at = HEADER + d * DIM;
@@ -102,7 +105,12 @@ export class Uniform {
     return this;
   }
 
+  /** Whether values count that arithmetic may take for 0: scales that bring the floor near 1 stay below 2^64 otherwise. */
+  get subnormals(): boolean {
+    return this.#floats[FLOATS.floor]! < 2 ** -60;
+  }
+
   get key(): string {
-    return this.words.join();
+    return this.words.subarray(0, this.#used).join();
   }
 }

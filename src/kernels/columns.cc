@@ -95,13 +95,18 @@ void ColumnsF32::write_uniform(const float* x, float w, float b, float* y) {
   using namespace simd;
   const F32x4 weight = splat(w);
   const F32x4 bias = splat(b);
+  const float* mean = of_column_;
   size_t c = 0;
+  // Pointers with distances that are known, so that a vector takes no instructions to find its operands.
   LAYERNORM_ROLLED
-  for (; c + 4 <= count_; c += 4) {
-    const F32x4 v = (load(x + c) - load(mean_ + c)) * load(factor_ + c) + load(correction_ + c);
-    store(y + c, mul_add(v, weight, bias));
+  for (; c + 8 <= count_; c += 8, x += 8, y += 8, mean += 8) {
+    for (size_t k = 0; k < 8; k += 4) {
+      const float* m = mean + k;
+      const F32x4 v = (load(x + k) - load(m)) * load(m + kCapacity) + load(m + 2 * kCapacity);
+      store(y + k, mul_add(v, weight, bias));
+    }
   }
-  for (; c < count_; ++c) y[c] = write_one(x[c], w, b, c);
+  for (size_t k = 0; c < count_; ++c, ++k) y[k] = write_one(x[k], w, b, c);
 }
 
 void ColumnsF32::write_block(const float* x, float* y, size_t first, size_t n) {
@@ -120,9 +125,9 @@ void ColumnsF32::write_block(const float* x, float* y, size_t first, size_t n) {
     }
     return;
   }
-  const float* mean = mean_ + first;
-  const float* factor = factor_ + first;
-  const float* correction = correction_ + first;
+  const float* mean = of_column_ + first;
+  const float* factor = mean + kCapacity;
+  const float* correction = factor + kCapacity;
   size_t i = 0;
   using namespace simd;
   LAYERNORM_ROLLED
@@ -131,6 +136,35 @@ void ColumnsF32::write_block(const float* x, float* y, size_t first, size_t n) {
     store(y + i, mul_add(v, load(w + i), load(b + i)));
   }
   for (; i < n; ++i) y[i] = write_one(x[i], w[i], b[i], first + i);
+}
+
+bool ColumnsF32::take(size_t first) {
+  double d = 0;
+  double square = 0;
+  LAYERNORM_ROLLED
+  for (size_t c = first; c < first + fold_; ++c) {
+    d += d_[c];
+    square += square_[c];
+    d_[c] = square_[c] = 0;
+  }
+  const float shift = sum_shift_[first];
+  const Moments moments(d, square, scaling_.size, centered_);
+  const float bound = weight_bound_[first];
+  const bool narrow = bound <= 2 && moments.hold_in_f32(scaling_.eps_inside());
+  if (pass_ == Pass::kNarrow ? narrow : moments.hold_in_f64() || pass_ == Pass::kWideAgain) {
+    NormalizerF32 normalizer;
+    normalizer.set(shift, moments.d, moments.variance, scaling_, bound, false);
+    // Float32 arithmetic does where squares neither vanish nor overflow.
+    const bool plain = moments.variance + scaling_.eps_inside() >= 0x1p-100 && moments.second < 0x1p126;
+    normalizer.wide = normalizer.wide || !plain;
+    set_column(first, fold_, normalizer);
+    return true;
+  }
+  const auto mean = static_cast<float>(shift + moments.d);
+  const float next = !centered_ ? 0 : std::isfinite(mean) ? mean : first_value_[first];
+  LAYERNORM_ROLLED
+  for (size_t c = first; c < first + fold_; ++c) sum_shift_[c] = next;
+  return false;
 }
 
 }  // namespace layernorm

@@ -146,7 +146,8 @@ inline constexpr size_t kShortColumn = 64;
 /// is verified; runs that fail, and all beside large weights, take sums in float64 about their mean, or their first value.
 class ColumnsF32 final : public Panel<float> {
   static constexpr size_t kCapacity = 512;
-  static constexpr size_t kTogether = 8;  // columns whose sums are in registers
+  static constexpr size_t kTogether = 8;           // columns whose sums are in registers
+  static constexpr uint64_t kMostWeighed = 65536;  // elements of a weight, one by one
 
  public:
   ColumnsF32(const Call& call, size_t first, size_t rows, size_t fold)
@@ -236,7 +237,7 @@ class ColumnsF32 final : public Panel<float> {
       (d < first && call.dims[d].reduced ? differs_by_row : differs_by_run) = true;
     }
     if (!differs_by_row) return 0;
-    if (differs_by_run || weight.size > kLongestWeighedRun) return kLargeWeight;
+    if (differs_by_run || weight.size > kMostWeighed) return kLargeWeight;
     double largest = 2;
     double room[kBlock];
     for (size_t i = 0; i < weight.size; i += kBlock) {
@@ -276,33 +277,7 @@ class ColumnsF32 final : public Panel<float> {
 
   // Sets a run's normalizer by the sums of its columns, or, where these do not do, the shift of the next ones. As RunF32, but
   // that a second wide shift is the last.
-  bool take(size_t first) {
-    double d = 0;
-    double square = 0;
-    for (size_t c = first; c < first + fold_; ++c) {
-      d += d_[c];
-      square += square_[c];
-      d_[c] = square_[c] = 0;
-    }
-    const float shift = sum_shift_[first];
-    const Moments moments(d, square, scaling_.size, centered_);
-    const float bound = weight_bound_[first];
-    const bool narrow = bound <= 2 && moments.hold_in_f32(scaling_.eps_inside());
-    if (pass_ == Pass::kNarrow ? narrow : moments.hold_in_f64() || pass_ == Pass::kWideAgain) {
-      NormalizerF32 normalizer;
-      normalizer.set(shift, moments.d, moments.variance, scaling_, bound, false);
-      // Float32 arithmetic does where squares neither vanish nor overflow.
-      const bool plain = moments.variance + scaling_.eps_inside() >= 0x1p-100 && moments.second < 0x1p126;
-      normalizer.wide = normalizer.wide || !plain;
-      set_column(first, fold_, normalizer);
-      std::fill_n(done_ + first, fold_, true);
-      return true;
-    }
-    const auto mean = static_cast<float>(shift + moments.d);
-    const float next = !centered_ ? 0 : std::isfinite(mean) ? mean : first_value_[first];
-    std::fill_n(sum_shift_ + first, fold_, next);
-    return false;
-  }
+  bool take(size_t first);
 
   void add_rows(const float* x, size_t stride, size_t rows);
 
@@ -330,9 +305,10 @@ class ColumnsF32 final : public Panel<float> {
   void set_column(size_t first, size_t n, const NormalizerF32& normalizer) {
     wide_ = wide_ || normalizer.wide;
     for (size_t c = first; c < first + n; ++c) {
-      mean_[c] = normalizer.mean_f32;
-      factor_[c] = normalizer.multiplier_f32;
-      correction_[c] = normalizer.correction;
+      done_[c] = true;
+      of_column_[c] = normalizer.mean_f32;
+      of_column_[c + kCapacity] = normalizer.multiplier_f32;
+      of_column_[c + 2 * kCapacity] = normalizer.correction;
       is_wide_[c] = normalizer.wide;
       shift_[c] = normalizer.shift;
       mean_rest_[c] = normalizer.d;
@@ -350,7 +326,7 @@ class ColumnsF32 final : public Panel<float> {
   }
 
   [[nodiscard]] float write_one(float x, float w, float b, size_t c) const {
-    return ((x - mean_[c]) * factor_[c] + correction_[c]) * w + b;
+    return ((x - of_column_[c]) * of_column_[c + kCapacity] + of_column_[c + 2 * kCapacity]) * w + b;
   }
 
   // Of others the mean is taken to be 0, which changes no bits.
@@ -366,7 +342,7 @@ class ColumnsF32 final : public Panel<float> {
   double d_[kCapacity], square_[kCapacity];
   bool done_[kCapacity];
   float shift_[kCapacity];
-  float mean_[kCapacity], factor_[kCapacity], correction_[kCapacity];
+  float of_column_[3 * kCapacity];
   bool is_wide_[kCapacity];
   double mean_rest_[kCapacity], multiplier_[kCapacity], variance_[kCapacity], rstd_[kCapacity];
 };

@@ -66,7 +66,8 @@ class Loops {
         tiles_(call, input(call), input(call) == Operand::sum ? call.sum : call.x),
         mean_(call, Operand::mean, call.mean),
         rstd_(call, Operand::rstd, call.rstd),
-        running_(call, run_size()) {}
+        running_(call, run_size()),
+        reports_(mean_.wanted() || rstd_.wanted() || updates_running()) {}
 
   [[nodiscard]] uint64_t run_size() const {
     return layout_.columns ? reduced_.count() * layout_.fold : reduced_.count() * layout_.size;
@@ -214,7 +215,7 @@ class Loops {
       each_rows(offsets, first, n,
                 [&](const Tiles::Tile& tile, uint64_t, size_t rows) { columns.add(tile.x, tile.stride, rows); });
     } while (columns.next_pass());
-    for (size_t c = 0; c < n; c += static_cast<size_t>(layout_.fold)) {
+    for (size_t c = 0; reports_ && c < n; c += static_cast<size_t>(layout_.fold)) {
       report(columns.statistics(c), first_run + (first + c) / layout_.fold);
     }
     const size_t size = arithmetic_size(call_.dtype);
@@ -257,6 +258,7 @@ class Loops {
   Tiles tiles_;
   StatisticSink mean_, rstd_;
   RunningStatistics running_;
+  bool reports_;  // whether anyone wants the statistics: many short columns would take as long to report as to find
 };
 
 // Runs a part of a view, by whatever normalizes it.

@@ -2,6 +2,7 @@
 #ifndef LAYERNORM_KERNELS_PARAMETER_BLOCKS_H_
 #define LAYERNORM_KERNELS_PARAMETER_BLOCKS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
@@ -116,7 +117,7 @@ class ParameterBlocks {
       direct_ = whole_ + base;
     } else if (base != source_.base()) {
       source_.move_to(base);
-      filled_ = 0;
+      filled_ = within_ = 0;
       direct_ = nullptr;
       if (place_ == Place::kRepeated) fill(whole_ != nullptr ? whole_[base] : *converted(0, 1));
     }
@@ -146,11 +147,17 @@ class ParameterBlocks {
   /// The n <= kBlock elements from position i on; good until the next call.
   const T* at(size_t i, size_t n) { return direct_ != nullptr ? direct_ + i * step_ : converted(i, n); }
 
-  /// The same, for any n where parameters are not converted: see `longest`.
+  /// The same, and fast also where it is one element again and again.
+  const T* next(size_t i, size_t n) { return direct_ == nullptr && is_within(i) ? block_ : at(i, n); }
+
+  /// The same, for as many as `longest` says.
   Strided<T> from(size_t i, size_t n) { return {at(i, n), step_}; }
 
-  /// How many elements `from` gives at a time at most.
-  [[nodiscard]] size_t longest() const { return direct_ != nullptr ? SIZE_MAX : kBlock; }
+  /// How many elements, at most n, `from` gives of two parameters at a time: all where they stand as they are, those that are
+  /// one element once that is converted.
+  static size_t longest(const ParameterBlocks& a, const ParameterBlocks& b, size_t i, size_t n) {
+    return a.direct_ != nullptr && b.direct_ != nullptr ? n : joint(a, b, i, n);
+  }
 
   /// The element at the present base.
   [[nodiscard]] T value() { return *at(0, 1); }
@@ -222,9 +229,20 @@ class ParameterBlocks {
                   simd::as_floats(found[3]));
   }
 
+  // Whether the block holds what a whole block from position i on does.
+  [[nodiscard]] bool is_within(size_t i) const { return i - filled_from_ < within_; }
+
+  [[nodiscard]] size_t longest(size_t i) const {
+    return direct_ != nullptr ? SIZE_MAX : is_within(i) ? filled_to_ - i : kBlock;
+  }
+
+  [[gnu::noinline]] static size_t joint(const ParameterBlocks& a, const ParameterBlocks& b, size_t i, size_t n) {
+    return std::min({n, a.longest(i), b.longest(i)});
+  }
+
   // Each rounded once. One element n times may stand in the block already.
   [[gnu::noinline]] const T* converted(size_t i, size_t n) {
-    if (filled_ >= n && i >= filled_from_ && i + n <= filled_to_) return block_;
+    if (is_within(i) || (filled_ >= n && i >= filled_from_ && i + n <= filled_to_)) return block_;
     if (as_is_) return static_cast<const T*>(source_.at(i, n));
     const ParameterSource::Stretch stretch = source_.stretch(i);
     const bool repeats = stretch.repeats && stretch.length >= n;
@@ -233,6 +251,8 @@ class ParameterBlocks {
     LAYERNORM_ROLLED
     for (size_t k = 0; k < n; ++k) block_[k] = static_cast<T>(values[k]) + offset_;
     filled_ = repeats ? n : 0;
+    within_ = filled_ == kBlock ? stretch.length - kBlock + 1 : 0;
+    step_ = within_ == 0 ? 1 : 0;
     filled_from_ = i;
     filled_to_ = i + stretch.length;
     return block_;
@@ -246,6 +266,7 @@ class ParameterBlocks {
   T offset_;
   size_t filled_ = 0;  // elements of the block that repeat one, that of positions filled_from_ to filled_to_
   size_t filled_from_ = 0, filled_to_ = 0;
+  size_t within_ = 0;  // from filled_from_ on, positions from which on a whole block is that one
   ParameterSource source_;
   T block_[kBlock];
 };

@@ -99,8 +99,8 @@ template <Sums kSum, NormalizerF32::Mean kMean>
   SumsF32 sums;
   size_t i = 0;
   for (; i + kFlush <= n; i += kFlush) {
-    const float* w = rows.job.weight.at(i, kFlush);
-    const float* b = rows.job.bias.at(i, kFlush);
+    const float* w = rows.job.weight.next(i, kFlush);
+    const float* b = rows.job.bias.next(i, kFlush);
     ChainsF32 chains;
     LAYERNORM_ROLLED
     for (const float* end = x + kFlush; x != end; x += kStep, w += kStep, b += kStep, y += kStep, ahead += kStep) {
@@ -165,7 +165,7 @@ void normalize_ahead(Rows<float>& rows) {
 
 void centered_ahead(const RowsJob<float>& job) {
   Rows<float> rows(job);
-  if (wants_precise_sums(rows.job.scaling.size, rows.job.weight_bound)) {
+  if (wants_precise_sums(rows.job.weight_bound)) {
     normalize_ahead<Sums::kPrecise>(rows);
   } else {
     normalize_ahead<Sums::kPlain>(rows);

@@ -32,7 +32,7 @@ void RunF32::add(const float* x, size_t n) {
     sums_.add_wide(x, n, shift_);
   } else if (!centered_) {
     sums_.add<Sums::kSquares, false>(x, n, 0);
-  } else if (pass_ == Pass::kShifted || wants_precise_sums(scaling_.size, weight_bound_)) {
+  } else if (pass_ == Pass::kShifted || wants_precise_sums(weight_bound_)) {
     // At first the shift is 0, which changes nothing.
     sums_.add<Sums::kPrecise, true>(x, n, shift_);
   } else {

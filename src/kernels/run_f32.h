@@ -296,9 +296,8 @@ struct NormalizerF32 {
   [[gnu::always_inline]] static void write_all(const Normalize& normalize, const float* x,
                                                ParameterBlocks<float>& weight, ParameterBlocks<float>& bias, float* y,
                                                size_t n, size_t begin) {
-    const size_t longest = std::min(weight.longest(), bias.longest());
     for (size_t i = 0, size = 0; i < n; i += size) {
-      size = std::min(n - i, longest);
+      size = ParameterBlocks<float>::longest(weight, bias, begin + i, n - i);
       write_strided(normalize, x + i, weight.from(begin + i, size), bias.from(begin + i, size), y + i, size);
     }
   }
@@ -306,8 +305,7 @@ struct NormalizerF32 {
 
 /// Runs of up to this many values are done in float64 throughout: half an ulp, and no slower.
 inline constexpr size_t kShortRun = 96;
-/// Runs beyond this size take precise sums whatever the weights, which are not read for that.
-inline constexpr size_t kLongestWeighedRun = 65536;
+/// Of weights that are not read for it.
 inline constexpr double kLargeWeight = 0x1p14;
 
 /// The power of two above a positive number; NaN and infinity stay what they are, or become infinite.
@@ -315,17 +313,14 @@ inline double power_above(float v) { return std::bit_cast<float>((std::bit_cast<
 
 /// Whether a run of layer_norm takes precise sums: where a float32 sum's mean, off by a third of 2^-23 deviations at worst,
 /// does not do.
-inline bool wants_precise_sums(size_t size, double weight_bound) {
-  return size > kLongestWeighedRun || !(weight_bound <= 2);
-}
+inline bool wants_precise_sums(double weight_bound) { return !(weight_bound <= 2); }
 
 /// The largest |weight| as far as it counts, for float32 runs about their mean: 2, or the power of two above, so that most
-/// runs agree. Of long ones it is not asked; there it is taken to be large.
+/// runs agree.
 template <class T>
 double weigh(ParameterBlocks<T>& weight, const Scaling& scaling) {
   if constexpr (sizeof(T) == 4) {
     if (!is_centered(scaling.op)) return 1;
-    if (scaling.size > kLongestWeighedRun) return kLargeWeight;
     const float bound = weight.bound(scaling.size);
     return bound <= 2 ? 2 : power_above(bound);
   }

@@ -1,4 +1,4 @@
-@compute @workgroup_size(256)
+@compute @workgroup_size(threads)
 fn main(
   @builtin(workgroup_id) workgroup: vec3u,
   @builtin(num_workgroups) workgroups: vec3u,

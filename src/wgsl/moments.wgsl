@@ -12,6 +12,8 @@ struct Moments {
 
 override centered: bool = true;
 override magnitudes: bool = false;
+// Whether eps is so small that values count which arithmetic may take for 0.
+override subnormals: bool = true;
 
 // 1 / a within an ulp or so. Of powers of two and what lies between them, not near overflow.
 fn reciprocal(a: f32) -> f32 {
@@ -38,6 +40,9 @@ fn exponent_of(power_of_two: f32) -> i32 {
 // Values times a power of two. Arithmetic may take subnormal values for 0; where they matter, 2^-126 is added to their magnitude,
 // by its bits, and taken off the product again. No branch: a CPU that is a GPU's stand-in would go both ways.
 fn scaled(v: vec4f, scale: f32) -> vec4f {
+  if (!subnormals) {
+    return v * scale;
+  }
   let bits = bitcast<vec4u>(v);
   let lift = bitcast<f32>(bitcast<u32>(scale) - (126u << 23u));
   let magnitude = bitcast<vec4f>((bits & vec4u(0x7fffffffu)) | vec4u(0x800000u)) * scale - lift;
@@ -49,7 +54,7 @@ fn scaled(v: vec4f, scale: f32) -> vec4f {
 // Values each times its own power of two.
 fn scaled_each(v: vec4f, scale: vec4f) -> vec4f {
   var values = v * scale;
-  if (any(scale >= vec4f(0x1p64))) {
+  if (subnormals && any(scale >= vec4f(0x1p64))) {
     for (var c = 0u; c < 4u; c++) {
       values[c] = scaled(v, scale[c])[c];
     }

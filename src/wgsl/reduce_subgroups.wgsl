@@ -1,5 +1,5 @@
 // Sums over the lanes of a run, which are those of a subgroup: no barriers.
-const threads = 256u;
+override threads: u32 = 256;
 
 var<private> subgroup_lanes: u32;
 var<private> subgroup_turn: u32;

@@ -46,11 +46,11 @@ try {
   if (!adapter) throw new Error("Chromium has no WebGPU adapter here");
   log(`${cpu}, ${cores} cores, ${engine}, ${adapter}`);
   log(
-    `onnxruntime-web ${installedVersion("onnxruntime-web")}, TensorFlow.js ${installedVersion("@tensorflow/tfjs-core")}; LayerNorm with weight and bias, float32; median and least ms, GB/s read once and written once, largest error seen`,
+    `onnxruntime-web ${installedVersion("onnxruntime-web")}, TensorFlow.js ${installedVersion("@tensorflow/tfjs-core")}; LayerNorm with weight and bias, float32; median and least ms of a call, GB/s read once and written once, largest error seen`,
   );
-  await page.exposeFunction("tell", (/** @type {any} */ { dims, row }) => {
+  await page.exposeFunction("tell", (/** @type {any} */ { dims, calls, row }) => {
     const bytes = 8 * dims.reduce((/** @type {number} */ a, /** @type {number} */ b) => a * b, 1);
-    log(`\n${dims.join("x")}`);
+    log(`\n${dims.join("x")}, ${calls} ${calls === 1 ? "call" : "calls"} for each wait`);
     for (const [name, { ms, least, error, onGpu }] of Object.entries(row)) {
       const speed = `${figure(ms).padStart(7)} ms, at least ${figure(least).padStart(5)} ms ${figure(bytes / ms / 1e6).padStart(7)} GB/s`;
       const clock = onGpu === undefined ? "" : `   ${figure(onGpu)} ms by the GPU's clock`;

@@ -1,16 +1,18 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   compareVersions,
   ensureEmscripten,
   findEmscripten,
   MINIMUM_VERSION,
-  SetupError,
 } from "../../tools/emscripten.js";
+import { run, SetupError } from "../../tools/process.js";
 import { ensurePackages } from "../../tools/setup.js";
+import { STEPS } from "../../tools/test.js";
 
 /** @type {string} */
 let folder;
@@ -184,4 +186,25 @@ test("ensurePackages goes on without the browsers, and says which tests are skip
     said,
     /sudo apt-get install --no-install-recommends chromium firefox-esr webkit2gtk-driver xvfb xauth$/,
   );
+});
+
+test("run stops a program, and what it has started, when it is told to", async () => {
+  const file = join(folder, "late");
+  await assert.rejects(
+    run("sh", ["-c", `(sleep 3; touch ${file}) & wait`], { signal: AbortSignal.timeout(300) }),
+    (error) => error instanceof SetupError && /^sh -c failed \(stopped/.test(error.message),
+  );
+  await sleep(3500);
+  assert.ok(!existsSync(file));
+});
+
+test("run gives what a program that may be stopped has printed", async () => {
+  const signal = AbortSignal.timeout(60_000);
+  assert.equal(await run("echo", ["a b"], { signal }), "a b");
+  await assert.rejects(run("false", [""], { signal }), /exit code 1/);
+});
+
+test("the steps of npm test are meant to take 38 minutes, and the set-up two", () => {
+  const minutes = STEPS.reduce((sum, step) => sum + step.minutes, 0);
+  assert.ok(minutes > 0 && minutes <= 38, `${minutes}`);
 });

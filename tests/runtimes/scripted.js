@@ -1,7 +1,7 @@
 /** The run-times without a page that this folder's packages bring, or that are on the PATH. */
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { findCommands } from "../../tools/emscripten.js";
+import { findCommands } from "../../tools/process.js";
 
 /** @param {string} path in the packages of this folder @param {string} [name] on the PATH */
 function find(path, name) {

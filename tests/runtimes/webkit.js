@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { findCommands } from "../../tools/emscripten.js";
+import { findCommands } from "../../tools/process.js";
 
 const LIBRARIES = "/usr/lib";
 const DEADLINE_MS = 60_000;

@@ -7,6 +7,7 @@ import { momentsOf, Normalizer, toNumber } from "../js/exact.js";
 import {
   assertNumbers,
   changeLanguage,
+  drawn,
   fill,
   numbersOf,
   open,
@@ -55,6 +56,7 @@ function isTogether({ norm, groups, perPosition, cell: [item, channel, position]
 
 /** @param {Tab} tab */
 async function look(tab) {
+  await drawn(tab);
   const shown = await tab.$$eval("[data-cell]", (cells) =>
     cells.map((cell) => ({
       at: cell.getAttribute("data-cell") ?? "",

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { settled } from "./open_page.js";
 
 /** @typedef {import("./open_page.js").Tab} Tab */
 
@@ -15,15 +16,8 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
  * @returns {Promise<string[]>}
  */
 export async function findOverflow(tab) {
-  await drawn(tab);
+  await settled(tab);
   return tab.evaluate(overflowing);
-}
-
-/** Charts are drawn for their width one frame later. @param {Tab} tab */
-function drawn(tab) {
-  return tab.evaluate(
-    () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
-  );
 }
 
 /** Run in the page. */
@@ -58,7 +52,7 @@ function overflowing() {
  * @returns {Promise<string[]>} violations, one a line
  */
 export async function violations(tab) {
-  await drawn(tab);
+  await settled(tab);
   await tab.evaluate(AXE);
   return tab.evaluate(async () => {
     const { violations: found } = await /** @type {any} */ (globalThis).axe.run(document, {

@@ -101,6 +101,11 @@ export async function open(
   return { tab, messages, requests };
 }
 
+/** The page draws what has changed within the next frames. @param {Tab} tab */
+export async function drawn(tab) {
+  await tab.waitForFunction(() => document.documentElement.dataset.drawing === undefined);
+}
+
 /**
  * Scrolls to a section that is loaded when it is reached, until it is there.
  *
@@ -121,9 +126,10 @@ export async function reach(tab, id) {
   await settled(tab);
 }
 
-/** What has just come on the screen is laid out in the next frame, its charts in the one after. @param {Tab} tab */
-function settled(tab) {
-  return tab.evaluate(
+/** What has just been drawn is laid out in the next frame, its charts in the one after. @param {Tab} tab */
+export async function settled(tab) {
+  await drawn(tab);
+  await tab.evaluate(
     () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
   );
 }
@@ -206,6 +212,7 @@ export async function reachAll(tab) {
 export async function changeLanguage(tab, language) {
   await tab.click(`.languages [lang="${language}"]`);
   await tab.waitForSelector(`:root[lang="${language}"]`);
+  await drawn(tab);
 }
 
 /**
@@ -226,7 +233,8 @@ export async function fill(tab, id, text) {
  * @param {string} selector
  * @returns {Promise<string>} its text, or "" where there is nothing to see
  */
-export function textOf(tab, selector) {
+export async function textOf(tab, selector) {
+  await drawn(tab);
   return tab.$eval(selector, (element) => (element.checkVisibility() ? element.textContent : ""));
 }
 
@@ -260,6 +268,7 @@ const PARTS = {
  * @returns {Promise<ShownWork[]>} for each vector
  */
 export async function shownWorks(tab) {
+  await drawn(tab);
   const texts = await tab.evaluate((parts) => {
     const rows = [...document.querySelectorAll('[data-working="mean"] .row')];
     return rows.map((_, k) =>
@@ -326,7 +335,8 @@ export const waitForHash = (tab, hash) =>
  * @param {string[]} selectors
  * @returns {Promise<string[][]>} asked for at once: each question takes a browser a while
  */
-export function textsAt(tab, ...selectors) {
+export async function textsAt(tab, ...selectors) {
+  await drawn(tab);
   return tab.evaluate(
     (all) =>
       all.map((selector) =>

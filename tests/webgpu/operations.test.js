@@ -99,6 +99,34 @@ for (const dtype of DTYPES) {
   });
 }
 
+test("runs whose lanes take blocks are within their bound on a GPU, in pieces or not", {
+  skip,
+}, async () => {
+  const scales = [
+    "normal",
+    "mean7",
+    "magnitude1e_38",
+    "magnitude1e30",
+    "constant0",
+    "constant1e30",
+  ];
+  const names = ["layerNorm", "rmsNorm", "lpNormalize 1", "lpNormalize 2", "lpNormalize Infinity"];
+  for (const [n, name] of names.entries()) {
+    for (const [turn, family] of scales.entries()) {
+      if (n > 0 && (turn + n) % 3 !== 0) continue;
+      assert.ok(families("float32").includes(family), family);
+      // A whole run of many sums, and pieces of which the last is short.
+      const dims = turn % 2 === 0 ? [16, 4096 + 16] : [3, 3 * 2048 + 16];
+      const layout = { name: "blocks", dims, axes: [1], options: {} };
+      const kind = hasAffine(OPERATIONS[name].op) ? "weightBias" : "none";
+      for (const eps of turn < 2 ? [0, 1e-5] : [0]) {
+        const made = makeCase({ name, layout, dtype: "float32", family, kind, eps, seed: turn });
+        await judge(name, "float32", made, `${name} ${family} [${dims}] eps ${eps}`, {});
+      }
+    }
+  }
+});
+
 test("operations on a GPU: the largest errors of the cases above, as multiples of their bounds", {
   skip,
 }, (t) => {

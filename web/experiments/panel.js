@@ -2,6 +2,7 @@
 // worker, with its curves drawn as they come.
 
 import { Chart } from "../chart.js";
+import { onFrame } from "../drawing.js";
 import { currentLanguage, fillIn, t } from "../i18n.js";
 import { show, toText } from "../numbers.js";
 import { isRefused, readSeed } from "../seed_field.js";
@@ -89,15 +90,11 @@ export function mountPanel(body, panel) {
   function schedule() {
     if (isDrawing) return;
     isDrawing = true;
-    // A page in the background has no frames, and keeps its buttons right all the same.
-    const draw = () => {
-      if (!isDrawing) return;
+    onFrame(() => {
       isDrawing = false;
       showState();
       drawCurves();
-    };
-    requestAnimationFrame(draw);
-    setTimeout(draw, 250);
+    });
   }
 
   function makeLiveCharts() {

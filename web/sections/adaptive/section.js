@@ -42,17 +42,16 @@ export function mount(body, page) {
     } else if (target.name === "style") style = Number(target.value);
     render();
   });
+  const row = find("#adaptive-items");
+  const widthNow = () => pictureWidth(START.length, row.clientWidth);
   let width = 0;
-  new ResizeObserver(([{ contentRect }]) => {
-    const now = pictureWidth(START.length, contentRect.width);
-    if (now !== width) {
-      width = now;
-      render();
-    }
-  }).observe(find("#adaptive-items"));
+  new ResizeObserver(() => {
+    if (widthNow() !== width) render();
+  }).observe(row);
 
   function render() {
     const { vectors, eps } = page.settings;
+    width = widthNow();
     const items =
       kind === "condition" ? byCondition(vectors, conditions, eps) : byStyle(vectors, style, eps);
     for (const part of /** @type {NodeListOf<HTMLElement>} */ (
@@ -97,7 +96,7 @@ export function mount(body, page) {
     }).replace('class="v1"', `class="v${k + 1}"`);
   }
 
-  return { render };
+  return { render, update: render };
 }
 
 /** @param {readonly (readonly number[])[]} vectors */

@@ -36,6 +36,7 @@ export function mount(body) {
   const chosen = { seed: 1, scale: 1, item: 0, framework: /** @type {Framework} */ ("pytorch") };
   /** @type {Chart | undefined} */
   let chart;
+  let network = compute();
 
   const strips = new Strips(element("network-strips"), choose);
   const items = element("network-items");
@@ -53,7 +54,7 @@ export function mount(body) {
     if (field === seedField) chosen.seed = readSeed(seedField) ?? chosen.seed;
     render();
   });
-  const showTab = setUpTabs(body, (tab) => {
+  setUpTabs(body, (tab) => {
     chosen.framework = /** @type {Framework} */ (tab.id.replace("network-", ""));
     render();
   });
@@ -67,29 +68,43 @@ export function mount(body) {
     render();
   }
 
-  function render() {
-    const { seed, scale, item, framework } = chosen;
-    const { eps, name, code } = FRAMEWORKS[framework];
+  /** The chosen network, and the same with or without the normalization. */
+  function compute() {
+    const { seed, scale, framework } = chosen;
+    const { eps } = FRAMEWORKS[framework];
     const problem = makeProblem(seed);
     const isNormalized = normField.checked;
     const layers = forward(problem, { scale, eps, isNormalized });
     const others = forward(problem, { scale, eps, isNormalized: !isNormalized });
     const [withNorm, without] = isNormalized ? [layers, others] : [others, layers];
-    strips.show(layers, item, (layer) => wordsOf(layer, item));
+    return { layers, withNorm, without };
+  }
+
+  function render() {
+    network = compute();
+    for (const part of parts) part();
+  }
+
+  function renderStrips() {
+    strips.show(network.layers, chosen.item, (layer) => wordsOf(layer, chosen.item));
     element("network-key").textContent = t("networkKey", { full: String(FULL) });
-    renderChart(withNorm, item);
-    renderTable(layers, without, item);
+  }
+
+  function renderWords() {
+    const { framework } = chosen;
+    const { eps, name, code } = FRAMEWORKS[framework];
     element("network-finding").innerHTML = isRefused(seedField)
       ? t("networkSeedProblem")
-      : findingOf(withNorm, without, item);
+      : findingText();
     /** @type {Element} */ (element("network-theirs").querySelector("code")).textContent = code;
     /** @type {Element} */ (element("network-ours").querySelector("code")).textContent =
       ourCode(framework);
     element("network-eps").innerHTML = t("networkEps", { name, eps: `<b>${figure(eps)}</b>` });
   }
 
-  /** @param {readonly Activations[]} withNorm @param {number} item */
-  function renderChart(withNorm, item) {
+  function renderChart() {
+    const { item } = chosen;
+    const { withNorm } = network;
     const [before, after] = [rowOf(withNorm, "linear1", item), rowOf(withNorm, "norm", item)];
     chart?.destroy();
     chart = new Chart(
@@ -108,12 +123,9 @@ export function mount(body) {
     );
   }
 
-  /**
-   * @param {readonly Activations[]} layers
-   * @param {readonly Activations[]} without
-   * @param {number} item
-   */
-  function renderTable(layers, without, item) {
+  function renderTable() {
+    const { layers, without } = network;
+    const { item } = chosen;
     const cell = (/** @type {string} */ label, /** @type {string} */ text) =>
       `<td data-label="${t(label)}"><span class="number">${text}</span></td>`;
     /** @type {Element} */ (element("network-table").querySelector("tbody")).innerHTML = layers
@@ -128,14 +140,9 @@ export function mount(body) {
       .join("");
   }
 
-  /**
-   * @param {readonly Activations[]} withNorm
-   * @param {readonly Activations[]} without
-   * @param {number} item
-   */
-  function findingOf(withNorm, without, item) {
-    const [a, b] = [withNorm, without].map(
-      (layers) => moments(rowOf(layers, "linear2", item)).deviation,
+  function findingText() {
+    const [a, b] = [network.withNorm, network.without].map(
+      (layers) => moments(rowOf(layers, "linear2", chosen.item)).deviation,
     );
     return t("networkFinding", {
       scale: figure(chosen.scale),
@@ -144,8 +151,8 @@ export function mount(body) {
     });
   }
 
-  showTab(element("network-pytorch"));
-  return { render };
+  const parts = [renderStrips, renderChart, renderTable, renderWords];
+  return { render: parts };
 }
 
 /** @param {Activations} layer @param {number} item */

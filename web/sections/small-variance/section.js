@@ -31,22 +31,35 @@ const OWN_STYLE = { color: "--ink", width: 3 };
 export function mount(body, page) {
   const find = (/** @type {string} */ selector) =>
     /** @type {HTMLElement} */ (body.querySelector(selector));
-  /** @type {Chart[]} */
-  let charts = [];
-  /** What they were drawn from: eps alone matters of the visitor's numbers. */
-  let drawn = "";
-
-  function render() {
-    const { eps } = page.settings;
-    const now = [document.documentElement.lang, eps].join();
-    if (now === drawn) return;
-    drawn = now;
-    const epses = EPSES.includes(eps) ? EPSES : [...EPSES, eps];
-    for (const chart of charts) chart.destroy();
-    charts = [drawDeviations(find("#small-chart"), epses), drawNoise(find("#small-noise"), epses)];
-    fillTable(/** @type {HTMLTableElement} */ (find("#small-table")), epses);
-  }
-  return { render };
+  /** @type {Chart | undefined} */
+  let deviations;
+  /** @type {Chart | undefined} */
+  let noise;
+  const draws = [
+    (/** @type {readonly number[]} */ epses) => {
+      deviations?.destroy();
+      deviations = drawDeviations(find("#small-chart"), epses);
+    },
+    (/** @type {readonly number[]} */ epses) => {
+      noise?.destroy();
+      noise = drawNoise(find("#small-noise"), epses);
+    },
+    (/** @type {readonly number[]} */ epses) => {
+      fillTable(/** @type {HTMLTableElement} */ (find("#small-table")), epses);
+    },
+  ];
+  const parts = draws.map((draw) => {
+    /** What it was drawn from: eps alone matters of the visitor's numbers. */
+    let drawn = "";
+    return () => {
+      const { eps } = page.settings;
+      const now = [document.documentElement.lang, eps].join();
+      if (now === drawn) return;
+      drawn = now;
+      draw(EPSES.includes(eps) ? EPSES : [...EPSES, eps]);
+    };
+  });
+  return { render: parts, update: parts };
 }
 
 /** @param {number} eps */
