@@ -15,13 +15,13 @@ constexpr uint32_t kAlphabet = 90;
 // Smaller values are one character; greater ones are two, the first of those that are left.
 constexpr uint32_t kSingle = 87;
 
-// What templates have beside bytes. The constants from kTable on are lists of operands.
-enum : uint32_t { kEnd = 256, kBody, kTable, kBytes8, kBytes16, kNumbers, kLists = kNumbers + 5 - kEnd };
+// What templates have beside bytes: kStop ends the binary, and the constants from kTable on are lists of operands. The first
+// two lists are those of templates and of their numbers.
+enum : uint32_t { kEnd = 256, kBody, kStop, kTable, kBytes8, kBytes16, kNumbers, kLists = 2 + kNumbers + 5 - kTable };
 
 // None is on the stack, which takes instructions.
 uint8_t ranks[128];
-uint32_t sizes[kLists];
-Text lists[kLists];
+Text lists[kLists + 1];
 uint16_t steps[1 << 12];
 const uint16_t* templates[kSingle + (kAlphabet - kSingle) * kAlphabet];
 
@@ -54,18 +54,19 @@ uint8_t* with_size(uint8_t* body, uint8_t* end) {
 extern "C" uint32_t unpack() {
   lists[0] = kText;
   for (uint32_t i = 0; i < kAlphabet; i++) ranks[*lists[0]++] = i;
-  for (uint32_t& size : sizes) size = number(0);
-  for (uint32_t i = 1; i < kLists; i++) lists[i] = lists[i - 1] + sizes[i - 1];
-  const Text templates_end = lists[1];
-  const Text end = lists[2];
-  uint16_t* step_end = steps;
-  for (auto** each = templates; lists[0] < templates_end; each++) {
-    *each = step_end;
-    while ((*step_end++ = value(0)) != kEnd) continue;
+  for (uint32_t i = 0; i < kLists; i++) {
+    const uint32_t size = number(i);
+    lists[i + 1] = lists[i] + size;
+  }
+  // The template that stops is the last one.
+  const uint16_t** each = templates;
+  *each = steps;
+  for (uint16_t* step = steps; (*step = value(0)) != kStop; step++) {
+    if (*step == kEnd) *++each = step + 1;
   }
   uint8_t* to = kBinary;
   uint8_t* body = nullptr;
-  while (lists[1] < end) {
+  for (;;) {
     for (const uint16_t* step = templates[value(1)]; *step != kEnd; step++) {
       const uint32_t what = *step;
       if (what < kEnd) {
@@ -73,8 +74,10 @@ extern "C" uint32_t unpack() {
       } else if (what == kBody) {
         if (body != nullptr) to = with_size(body, to);
         body = to;
+      } else if (what == kStop) {
+        return to - kBinary;
       } else {
-        const uint32_t list = what - kEnd;
+        const uint32_t list = what - kTable + 2;
         uint32_t left = what == kBytes8 ? 8 : what == kBytes16 ? 16 : what == kTable ? number(list) : 0;
         uint32_t byte;
         do {
@@ -83,5 +86,4 @@ extern "C" uint32_t unpack() {
       }
     }
   }
-  return to - kBinary;
 }

@@ -4,7 +4,14 @@ import { compileSync } from "./wasm_module.js";
 
 /** The bytes of a text. */
 export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
-  const module = compileSync(Uint8Array.from(atob(unpacker), (byte) => byte.charCodeAt(0)));
+  // The text begins with the alphabet, so that a digit's place there is its value; the last three are first of two digits.
+  const digits = Array.from(unpacker, (digit) => text.indexOf(digit));
+  const bytes: number[] = [];
+  for (let i = 0; i < digits.length; i++) {
+    const digit = digits[i]!;
+    bytes.push(digit < 87 ? digit : 87 + (digit - 87) * 90 + digits[++i]!);
+  }
+  const module = compileSync(Uint8Array.from(bytes));
   const { memory, unpack } = new WebAssembly.Instance(module).exports as {
     memory: WebAssembly.Memory;
     unpack(): number;

@@ -9,8 +9,9 @@ import { build as bundle } from "esbuild";
 import { minify } from "terser";
 import { ensureEmscripten } from "./emscripten.js";
 import { patchGlue } from "./glue.js";
-import { pack } from "./pack.js";
+import { pack, textOf } from "./pack.js";
 import { run, runScript } from "./process.js";
+import { DATA, sections } from "./wasm_reader.js";
 
 /** @typedef {import("./emscripten.js").Emscripten} Emscripten */
 
@@ -71,9 +72,9 @@ async function generate() {
       generateModule(preset, preset === "wasm" ? GENERATED : join(GENERATED, preset)),
     ),
   );
-  const unpacker = await readFile(join(BUILD, "wasm", "unpack.wasm"), "base64");
+  const unpacker = await readFile(join(BUILD, "wasm", "unpack.wasm"));
   await writeFiles(GENERATED, {
-    "unpack.js": `export default "${unpacker}";\n`,
+    "unpack.js": `export default ${JSON.stringify(textOf(unpacker))};\n`,
     "unpack.d.ts": UNPACK_TYPES,
     "wgsl.js": await wgslModule(),
     "wgsl.d.ts": WGSL_TYPES,
@@ -94,6 +95,7 @@ async function generateModule(preset, folder) {
     read("layernorm_raw.d.ts"),
   ]);
   const id = createHash("sha256").update(glue).update(binary).digest("hex").slice(0, 12);
+  removeParameterNames(binary);
   const wasm = Buffer.concat([binary, customSection("layernorm", id)]);
   await writeFiles(folder, {
     "glue.js": `${await patchGlue(glue.toString(), { isShared: preset.endsWith("threads") })}\nexport const buildId = "${id}";\n`,
@@ -104,6 +106,22 @@ async function generateModule(preset, folder) {
     "wasm_text.d.ts": TEXT_TYPES,
   });
 }
+
+/**
+ * Embind wants them for the types alone, in strings such as `run(call)`, and cuts them off at run time.
+ *
+ * @param {Buffer} binary is changed
+ */
+function removeParameterNames(binary) {
+  const data = sections(binary).get(DATA) ?? new Uint8Array();
+  for (const { 0: names, index } of Buffer.from(data)
+    .toString("latin1")
+    .matchAll(PARAMETER_NAMES)) {
+    data.fill(0, index, index + names.length);
+  }
+}
+
+const PARAMETER_NAMES = /(?<=\w)\((?:\w+(?:, \w+)*)?\)(?=\0)/g;
 
 /** @param {string} folder @param {Record<string, string | Buffer>} files by name */
 async function writeFiles(folder, files) {
@@ -128,7 +146,7 @@ declare const text: string;
 export default text;
 `;
 
-const UNPACK_TYPES = `/** The module of bindings/unpack.cc in base64. */
+const UNPACK_TYPES = `/** The module of bindings/unpack.cc, its bytes as digits of the alphabet of tools/pack.js. */
 declare const unpacker: string;
 export default unpacker;
 `;

@@ -8,13 +8,13 @@ import { SetupError } from "./process.js";
 const EMPTY = "";
 
 /**
- * Another value for one of the glue's functions; terser drops the one it had.
+ * What is called where the module registers something.
  *
- * @param {string} name
+ * @param {string} what
  * @param {string} value
  * @returns {Edit}
  */
-const replaced = (name, value) => [`var ${name}=`, `var ${name}=${value},old_${name}=`];
+const registering = (what, value) => [`:__embind_register_${what},`, `:${value},`];
 
 // What the glue of a module whose memory is shared has beside the other's: it looks for memory that a thread has made grow
 // wherever it reads, and makes the memory, which here comes from our code.
@@ -51,48 +51,28 @@ const LOADING = [
   [/\{if\(Module\["noExitRuntime"\]\).*?preInit\.shift\(\)\(\)\}\}\}/, EMPTY],
 ];
 
-// With 4 GB of memory pointers that come back are wrapped, every function of ours at 25 ns a call: who calls `allocate` and
-// `create_call` does that (>>> 0).
+// What Embind registers is registered once, by our module, whose functions take and return numbers, booleans and enumerators
+// that are numbers. Wasm converts these itself: no types are needed, no closure for each signature, no checks of what comes when.
+// Arguments that it is given beyond its own it leaves alone. Addresses that come back are signed: who calls `allocate` and
+// `create_call` sees to that (>>> 0).
 /** @type {Edit[]} */
-const POINTERS = [
-  ['if(signature.includes("p")){return getDynCaller(signature,rawFunction,isAsync)}', EMPTY],
+const EMBIND = [
+  ...["void", "bool", "integer", "float"].map((type) => registering(type, "()=>{}")),
+  registering(
+    "function",
+    "(name,count,types,signature,invoker,fn)=>{const call=wasmTable.get(invoker);" +
+      "Module[AsciiToString(name)]=(a,b,c,d,e,f,g)=>call(fn,a,b,c,d,e,f,g)}",
+  ),
+  registering("enum", "(type,name)=>{Module[AsciiToString(name)]=registeredTypes[type]={}}"),
+  registering(
+    "enum_value",
+    "(type,name,value)=>{registeredTypes[type][AsciiToString(name)]=value}",
+  ),
   ["wasmExports=applySignatureConversions(wasmExports);", EMPTY],
-];
-
-// What the types of our functions do not need: they take and return numbers, booleans and enumerators that are numbers.
-/** @type {Edit[]} */
-const TYPES = [
-  ["switch(valueType){", 'switch("number"){'],
-  ["switch(enumType.valueType){", 'switch("number"){'],
-  [
-    "function usesDestructorStack(argTypes){",
-    "function usesDestructorStack(argTypes){return false;",
-  ],
-  // Reading them from memory, which is for members of objects and arrays.
-  ...["integer", "enum", "float"].map((type) => replaced(`${type}ReadValueFromPointer`, "()=>{}")),
-  ["readValueFromPointer:function(pointer){return this.fromWireType(HEAPU8[pointer>>>0])},", EMPTY],
   [
     /if\(HEAP8\?\.buffer\?\.resizable\)return;.*?HEAPU64=new BigUint64Array\(b\)/,
-    "var b=getMemoryBuffer();HEAPU8=new Uint8Array(b);HEAPU32=new Uint32Array(b)",
+    "HEAPU8=new Uint8Array(getMemoryBuffer())",
   ],
-];
-
-// The module registers every type before what uses it, and every name once. That holds at each start or at none.
-/** @type {Edit[]} */
-const REGISTRATION = [
-  [
-    "return sharedRegisterType(rawType,registeredInstance,options)",
-    "registeredTypes[rawType]=registeredInstance",
-  ],
-  replaced("requireRegisteredType", "type=>registeredTypes[type]"),
-  replaced(
-    "whenDependentTypesAreResolved",
-    "(_,types,resolved)=>resolved(types.map(type=>registeredTypes[type]))",
-  ),
-  replaced("exposePublicSymbol", "(name,value)=>{Module[name]=value}"),
-  replaced("replacePublicSymbol", "exposePublicSymbol"),
-  replaced("throwBindingError", "()=>{}"),
-  replaced("throwUnboundTypeError", "()=>{}"),
 ];
 
 /**
@@ -104,7 +84,7 @@ const REGISTRATION = [
  */
 export async function patchGlue(glue, { isShared = false } = {}) {
   let text = isShared ? glue.replaceAll(GROWN, "$1") : glue;
-  const edits = [...LOADING, ...POINTERS, ...TYPES, ...REGISTRATION];
+  const edits = [...LOADING, ...EMBIND];
   for (const [pattern, replacement] of isShared ? [...SHARING, ...edits] : edits) {
     const parts = text.split(pattern);
     if (parts.length !== 2) {

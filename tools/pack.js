@@ -4,8 +4,8 @@
 //
 // The text is
 //   the alphabet, whose characters are the digits of what follows,
-//   the length of each list, and the lists:
-//     templates, each of bytes and, in place of an operand, its list, up to END,
+//   and lists, each behind its length:
+//     templates, each of bytes and, in place of an operand, its list, up to END; the last one stops,
 //     the templates of the binary one after the other, by number,
 //     operands of each kind.
 
@@ -17,9 +17,10 @@ import { CODE, instruction, Reader } from "./wasm_reader.js";
 // What unpack.cc calls kEnd and so on.
 const END = 256;
 const BODY = 257;
+const STOP = 258;
 /** Lists of operands, in the order of its constants. @type {Kind[]} */
 const KINDS = ["table", "bytes8", "bytes16", "local", "offset", "i32", "i64", "call"];
-const FIRST_KIND = 258;
+const FIRST_KIND = 259;
 
 const ALPHABET = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).filter(
   (character) => !'"\\`$<'.includes(character),
@@ -31,8 +32,10 @@ const VALUES = SINGLE + 3 * ALPHABET.length;
 const PAIRS = 20;
 /** From how many times on an integer counts as part of the opcode before it. */
 const FREQUENT = 200;
-/** Of templates, in all: the room that unpack.cc has. */
+// The room that unpack.cc has: of templates in all, for the text, for the binary.
 const STEPS = 1 << 12;
+const MOST_TEXT = 3 << 16;
+const MOST_BYTES = 1 << 18;
 
 /**
  * @param {Uint8Array} binary
@@ -43,17 +46,21 @@ export function pack(binary) {
   const templates = join(sequence);
   const counts = new Map();
   for (const template of templates) counts.set(template, (counts.get(template) ?? 0) + 1);
-  const ordered = [...counts.keys()].sort((a, b) => counts.get(b) - counts.get(a));
+  const rank = (/** @type {string} */ template) =>
+    template.endsWith(`${STOP}`) ? 0 : counts.get(template);
+  const ordered = [...counts.keys()].sort((a, b) => rank(b) - rank(a));
   const numbers = new Map(ordered.map((template, i) => [template, i]));
   const steps = ordered.flatMap((template) => [...template.split(" ").map(Number), END]);
-  if (steps.length > STEPS) throw new SetupError("tools/pack.js has more templates than fit.");
   const lists = [
     textOf(steps),
     textOf(templates.map((template) => numbers.get(template) ?? 0)),
     ...KINDS.map((kind) => textOf(operands[kind])),
   ];
-  const lengths = textOf(lists.flatMap(({ length }) => leb(length)));
-  return ALPHABET.join("") + lengths + lists.join("");
+  const text = ALPHABET.join("") + lists.map((list) => textOf(leb(list.length)) + list).join("");
+  if (steps.length > STEPS || text.length > MOST_TEXT || binary.length > MOST_BYTES) {
+    throw new SetupError("The binary is larger than bindings/unpack.cc has room for.");
+  }
+  return text;
 }
 
 /**
@@ -63,10 +70,10 @@ export function pack(binary) {
  */
 function dissect(binary) {
   const { before, functions, after } = parse(binary);
-  const constants = new Map();
+  const integers = new Map();
   for (const part of functions.flatMap(({ code }) => code.flat())) {
-    if (isOperand(part, "i32"))
-      constants.set(`${part.bytes}`, 1 + (constants.get(`${part.bytes}`) ?? 0));
+    if (typeof part === "number" || part.kind !== "i32") continue;
+    integers.set(`${part.bytes}`, 1 + (integers.get(`${part.bytes}`) ?? 0));
   }
   /** @type {string[]} */
   const sequence = [];
@@ -84,21 +91,16 @@ function dissect(binary) {
     for (const parts of code) {
       const steps = parts.flatMap((part) => {
         if (typeof part === "number") return [part];
-        const isFrequent = (constants.get(`${part.bytes}`) ?? 0) >= FREQUENT;
-        return isOperand(part, "i32") && isFrequent
-          ? [...part.bytes]
-          : [put(part.kind, part.bytes)];
+        const isFrequent = part.kind === "i32" && integers.get(`${part.bytes}`) >= FREQUENT;
+        return isFrequent ? [...part.bytes] : [put(part.kind, part.bytes)];
       });
       sequence.push(steps.join(" "));
     }
   }
   // As a body, so that the last function's ends.
-  sequence.push(`${BODY} ${put("table", after)}`);
+  sequence.push(`${BODY} ${put("table", after)} ${STOP}`);
   return { sequence, operands };
 }
-
-/** @param {import("./wasm_reader.js").Parts[number]} part @param {Kind} kind */
-const isOperand = (part, kind) => typeof part !== "number" && part.kind === kind;
 
 /** The binary's functions, and what stands before and after them. @param {Uint8Array} binary */
 function parse(binary) {
@@ -147,9 +149,9 @@ function join(sequence) {
   return joined;
 }
 
-/** @param {number[]} values */
-function textOf(values) {
-  const digits = values.map((value) => {
+/** Values as digits of the alphabet. @param {ArrayLike<number>} values */
+export function textOf(values) {
+  const digits = Array.from(values, (value) => {
     if (value < SINGLE) return ALPHABET[value];
     if (value >= VALUES) throw new SetupError(`tools/pack.js has no digits for ${value}.`);
     const rest = value - SINGLE;

@@ -1,6 +1,7 @@
 // What each part of the binary costs: the sizes of its functions by group, and what dist's files weigh after gzip.
 // `node tools/size.js` links what the last build compiled once more, for the names of the functions, and changes nothing.
-// What is inlined counts where it ended up. With `--functions` it prints each of them.
+// What is inlined counts where it ended up. With `--functions` it prints each of them. As gzip it says how much smaller the text
+// that modules carry would be without a part, after gzip: what resembles other code costs little.
 
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -10,6 +11,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { findEmscripten } from "./emscripten.js";
+import { pack } from "./pack.js";
 import { run, runScript, SetupError } from "./process.js";
 import { CODE, countImported, IMPORT, Reader, sections } from "./wasm_reader.js";
 
@@ -97,6 +99,29 @@ function functionsOf(binary, names) {
   });
 }
 
+/**
+ * The text's size after gzip where some functions have nothing to do.
+ *
+ * @param {Uint8Array} binary
+ * @param {(index: number) => boolean} isEmpty
+ */
+function gzipWithout(binary, isEmpty) {
+  const reader = new Reader(binary);
+  reader.at = 8;
+  while (reader.byte() !== CODE) reader.skip();
+  reader.number();
+  const count = reader.number();
+  const parts = [binary.subarray(0, reader.at)];
+  for (let i = 0; i < count; i++) {
+    const begin = reader.at;
+    reader.skip();
+    // No locals, unreachable, end.
+    parts.push(isEmpty(i) ? Uint8Array.of(3, 0, 0, 11) : binary.subarray(begin, reader.at));
+  }
+  const whole = Buffer.concat([...parts, binary.subarray(reader.at)]);
+  return gzipSync(pack(whole), { level: 9 }).length;
+}
+
 /** @param {string} name @returns {string} */
 function groupOf(name) {
   const whole = name.replaceAll(
@@ -136,9 +161,13 @@ async function main(verbose) {
   const parts = [...sizes].sort(([, a], [, b]) => b - a);
   parts.push(["data, tables, names of imports and exports", binary.length - inFunctions]);
   const share = (/** @type {number} */ bytes) => `${((100 * bytes) / binary.length).toFixed(1)} %`;
-  const rows = parts.map(([name, bytes]) => [name, thousands(bytes), share(bytes)]);
-  rows.push(["in all", thousands(binary.length), share(binary.length)]);
-  console.log(table([["part of the binary", "bytes", "share"], ...rows]));
+  const gzip = gzipWithout(binary, () => false);
+  const rows = parts.map(([name, bytes]) => {
+    const rest = gzipWithout(binary, (i) => groupOf(functions[i]?.name ?? "") === name);
+    return [name, thousands(bytes), share(bytes), sizes.has(name) ? thousands(gzip - rest) : ""];
+  });
+  rows.push(["in all", thousands(binary.length), share(binary.length), thousands(gzip)]);
+  console.log(table([["part of the binary", "bytes", "share", "gzip"], ...rows]));
 
   const files = (await readdir(DIST)).filter((name) => /\.(js|wasm)$/.test(name)).sort();
   const weighed = await Promise.all(

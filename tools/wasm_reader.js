@@ -4,6 +4,7 @@ import { SetupError } from "./process.js";
 
 export const IMPORT = 2;
 export const CODE = 10;
+export const DATA = 11;
 const FUNCTION = 0;
 
 /** Reads a wasm binary. */

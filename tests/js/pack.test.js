@@ -10,7 +10,12 @@ const GENERATED = new URL("../../bindings/generated/", import.meta.url);
 
 /** As bindings/wasm_text.ts does. @param {string} text */
 function unpack(text) {
-  const module = new WebAssembly.Module(Buffer.from(unpacker, "base64"));
+  const digits = Array.from(unpacker, (digit) => text.indexOf(digit));
+  const bytes = [];
+  for (let digit = digits.shift(); digit !== undefined; digit = digits.shift()) {
+    bytes.push(digit < 87 ? digit : 87 + (digit - 87) * 90 + (digits.shift() ?? 0));
+  }
+  const module = new WebAssembly.Module(Uint8Array.from(bytes));
   const { memory, unpack } = /** @type {any} */ (new WebAssembly.Instance(module).exports);
   new TextEncoder().encodeInto(text, new Uint8Array(memory.buffer, 1 << 16));
   return Buffer.from(memory.buffer, 1 << 18, unpack());
