@@ -358,8 +358,8 @@ export class WasmBackend {
   // The core asks for pieces of what is remote.
   #read(role: Role, begin: number, n: number, address: number): void {
     const operand = this.#remote[role]!;
-    const buffer = (this.#buffers[role] ??= bufferOf(operand.array!));
-    this.#enter(operand, begin, n, address, buffer);
+    this.#buffers[role] ??= bufferOf(operand.array!);
+    this.#enter(operand, begin, n, address, this.#buffers[role]);
   }
 
   #write(role: Role, begin: number, n: number, address: number): void {

@@ -199,9 +199,13 @@ class ParameterBlocks {
     }
   }
 
-  void fill(T value) {
+  [[gnu::noinline]] void repeat(T value) {
     LAYERNORM_ROLLED
     for (T& each : block_) each = value;
+  }
+
+  void fill(T value) {
+    repeat(value);
     direct_ = block_;
     step_ = 0;
   }
@@ -247,11 +251,16 @@ class ParameterBlocks {
     const ParameterSource::Stretch stretch = source_.stretch(i);
     const bool repeats = stretch.repeats && stretch.length >= n;
     double values[kBlock];
-    source_.read(i, n, values);
-    LAYERNORM_ROLLED
-    for (size_t k = 0; k < n; ++k) block_[k] = static_cast<T>(values[k]) + offset_;
-    filled_ = repeats ? n : 0;
-    within_ = filled_ == kBlock ? stretch.length - kBlock + 1 : 0;
+    source_.read(i, repeats ? 1 : n, values);
+    within_ = filled_ = 0;
+    if (repeats) {
+      repeat(static_cast<T>(values[0]) + offset_);
+      filled_ = kBlock;
+      if (stretch.length >= kBlock) within_ = stretch.length - kBlock + 1;
+    } else {
+      LAYERNORM_ROLLED
+      for (size_t k = 0; k < n; ++k) block_[k] = static_cast<T>(values[k]) + offset_;
+    }
     step_ = within_ == 0 ? 1 : 0;
     filled_from_ = i;
     filled_to_ = i + stretch.length;
@@ -264,7 +273,8 @@ class ParameterBlocks {
   Place place_ = Place::kNone;
   bool as_is_ = false;  // handed over piece by piece, but not converted
   T offset_;
-  size_t filled_ = 0;  // elements of the block that repeat one, that of positions filled_from_ to filled_to_
+  size_t filled_ =
+      0;  // elements of the block that repeat one, that of positions filled_from_ to filled_to_: all or none
   size_t filled_from_ = 0, filled_to_ = 0;
   size_t within_ = 0;  // from filled_from_ on, positions from which on a whole block is that one
   ParameterSource source_;

@@ -62,10 +62,20 @@ class Sum {
     using namespace simd;
     constexpr size_t kLanes = Vector<T>::kLanes;
     size_t i = 0;
+    // Four vectors at a time: to find the operands of one takes as long as its arithmetic.
     LAYERNORM_ROLLED
-    for (; i + kLanes <= n; i += kLanes) {
-      store(sum + i, (load(residual + i) + load(gate + i) * load(x + i)) + load(bias + i));
+    for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
+      const T *r = residual + i, *g = gate + i, *v = x + i, *b = bias + i;
+      T* s = sum + i;
+      const auto add = [=](size_t k) __attribute__((always_inline)) {
+        store(s + k, (load(r + k) + load(g + k) * load(v + k)) + load(b + k));
+      };
+      add(0);
+      add(kLanes);
+      add(2 * kLanes);
+      add(3 * kLanes);
     }
+    LAYERNORM_ROLLED
     for (; i < n; ++i) sum[i] = (residual[i] + gate[i] * x[i]) + bias[i];
   }
 

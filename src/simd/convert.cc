@@ -141,18 +141,18 @@ void bfloat16_to_float32(const uint16_t* from, float* to, size_t n) {
 }
 
 void float32_to_bfloat16(const float* from, uint16_t* to, size_t n) {
-  const v128_t one = splat32(1), below_half = splat32(0x7fff), quiet16 = splat16(0x0040);
-  // A half, or just less where the last bit that stays is even; nothing to NaN, which it would carry into the sign.
-  const auto round = [=](v128_t f, v128_t is_nan) {
-    const v128_t half = wasm_i32x4_add(wasm_v128_and(wasm_u32x4_shr(f, 16), one), below_half);
-    return wasm_i32x4_shr(wasm_i32x4_add(f, wasm_v128_andnot(half, is_nan)), 16);
-  };
+  const v128_t low_half = splat32(0xffff);
+  const v128_t one16 = splat16(1), below_half16 = splat16(0x7ffe), quiet16 = splat16(0x0040);
   for_each_block(from, to, n, float32_to_bfloat16, [=](const float* f_at, uint16_t* b_at) {
     const v128_t low = wasm_v128_load(f_at), high = wasm_v128_load(f_at + 4);
-    const v128_t low_is_nan = wasm_f32x4_ne(low, low), high_is_nan = wasm_f32x4_ne(high, high);
-    const v128_t rounded = wasm_i16x8_narrow_i32x4(round(low, low_is_nan), round(high, high_is_nan));
-    const v128_t is_nan = wasm_i16x8_narrow_i32x4(low_is_nan, high_is_nan);
-    wasm_v128_store(b_at, wasm_v128_or(rounded, wasm_v128_and(is_nan, quiet16)));
+    const v128_t is_nan = wasm_i16x8_narrow_i32x4(wasm_f32x4_ne(low, low), wasm_f32x4_ne(high, high));
+    const v128_t upper = wasm_u16x8_narrow_i32x4(wasm_u32x4_shr(low, 16), wasm_u32x4_shr(high, 16));
+    const v128_t lower = wasm_u16x8_narrow_i32x4(wasm_v128_and(low, low_half), wasm_v128_and(high, low_half));
+    // What is cut off, more than a half, or a half where the last bit that stays is odd, carries: the average, which adds one
+    // more, is of 17 bits. Not in NaN, which it would carry into the sign.
+    const v128_t half = wasm_i16x8_add(wasm_v128_and(upper, one16), below_half16);
+    const v128_t carry = wasm_u16x8_shr(wasm_v128_andnot(wasm_u16x8_avgr(lower, half), is_nan), 15);
+    wasm_v128_store(b_at, wasm_i16x8_add(wasm_v128_or(upper, wasm_v128_and(is_nan, quiet16)), carry));
   });
 }
 
