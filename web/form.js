@@ -132,8 +132,9 @@ export class Form {
     );
     for (const id of ["weight", "bias"]) {
       if (read[id] !== undefined && !fits(read[id], vectors)) {
-        const counts = [...new Set(vectors.map(({ length }) => length))].join(" / ");
-        this.#complaints.set(id, { key: "errorCount", token: counts });
+        const [count, ...others] = new Set(vectors.map(({ length }) => length));
+        const key = others.length > 0 ? "errorOnlyOne" : "errorCount";
+        this.#complaints.set(id, { key, token: String(count) });
       }
     }
     this.#moveSlider();

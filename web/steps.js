@@ -223,7 +223,7 @@ function misprintedVariance(k) {
   const wrong = MISPRINTS.variance[k];
   if (wrong === undefined) return "";
   const { variance } = workOfDocument(k);
-  return misprint("misprintVariance", k, toText(shown(wrong)), toText(shown(variance)));
+  return misprint("misprintVariance", k, struck(toText(shown(wrong))), toText(shown(variance)));
 }
 
 /** @param {number} k */
@@ -237,7 +237,7 @@ function misprintedResult(k) {
   return misprint(
     "misprintScaled",
     k,
-    said.map((text) => text.replace("-", "−")).join(and),
+    said.map(struck).join(and),
     wrong.map(({ feature: i }) => toText(/** @type {Shown} */ (right[i]))).join(and),
   );
 }
@@ -248,15 +248,25 @@ function workOfDocument(k) {
 }
 
 /**
+ * A number crossed out, but for its sign: the line would hide a minus.
+ *
+ * @param {string} number
+ */
+function struck(number) {
+  const digits = number.replace(/^[-−]/, "");
+  return `<span class="number">${digits === number ? "" : "−"}<s>${digits}</s></span>`;
+}
+
+/**
  * @param {string} key
  * @param {number} k
- * @param {string} wrong
+ * @param {string} wrong HTML
  * @param {string} right
  */
 function misprint(key, k, wrong, right) {
   const values = {
     vector: `<span class="number">${typedVectorText(EXAMPLE.vectors[k] ?? [], currentLanguage())}</span>`,
-    wrong: `<s class="number">${wrong}</s>`,
+    wrong,
     right: `<span class="number">${right}</span>`,
   };
   return `<p class="misprint"><b class="tag">${t("misprintTag")}</b> ${t(key, values)}</p>`;

@@ -25,12 +25,11 @@ const PICTURE_WIDTH = 220;
 
 /** @param {Work[]} works */
 export function renderSummary(works) {
-  element("summary").innerHTML = works
-    .map(
-      ({ scaled }, k) =>
-        `<span class="v${k + 1}"><span class="unseen">${t("resultLabel")} </span>${name("y", k)} = <span class="number">${vectorHtml(scaled)}</span></span>`,
-    )
-    .join(" ");
+  const results = works.map(
+    ({ scaled }, k) =>
+      `<span class="v${k + 1}">${name("y", k)} = <span class="number">${vectorHtml(scaled)}</span></span>`,
+  );
+  element("summary").innerHTML = [`<span>${t("resultLabel")}</span>`, ...results].join(" ");
 }
 
 /** @param {Work[]} works */

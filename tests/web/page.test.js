@@ -187,6 +187,11 @@ for (const engine of ENGINES) {
         await tab.click('[data-example="documents"]');
         assert.equal(await textOf(tab, `#${id}-problem`), "");
       }
+      await fill(tab, "x1", "1 2");
+      await fill(tab, "weight", "1 2 3 4");
+      await tab.keyboard.press("Tab");
+      assert.match(await textOf(tab, "#weight-problem"), /differ in length, so only one number/);
+      await tab.click('[data-example="documents"]');
       await assertShows(tab, EXAMPLE);
       await tab.close();
     });

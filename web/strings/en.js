@@ -23,7 +23,7 @@ export default {
   heading: "Layer normalization, step by step",
   lede: "Inside a neural network, vectors of numbers pass from layer to layer, and their size drifts as they go: some grow large and drown the others, and learning becomes slow or fails. Layer normalization takes each vector by itself, moves its mean to 0 and its spread to 1, and then applies a scale and a shift that the network learns.",
   invitation:
-    "Below is the whole calculation for three vectors. Think of each as what four neurons give for one input: each number is one feature. Change any of them and follow it through. Then come networks that use it. The page takes the sections of two documents in order, and says so where these are wrong.",
+    "Below is the whole calculation for three vectors. Think of each as what four neurons give for one input: each number is one feature. Change any of them and follow it through: the package <a href='#code'><code>layernorm</code></a> computes everything, here in your browser. Then come networks that use it. The page takes the sections of two documents in order, one English and one Russian, and says <a href='#errata'>where these are wrong</a>.",
   pending:
     "The numbers appear here as soon as the page’s script has run. It needs JavaScript, a browser with WebAssembly SIMD, and a web server: it does not run from a file opened directly.",
   noScript: "This page computes with WebAssembly, which needs JavaScript: it is switched off here.",
@@ -49,8 +49,8 @@ export default {
   exampleConstant: "Nearly equal numbers",
   exampleFar: "Far from zero",
   exampleOutlier: "One outlier",
-  resultLabel: "Result",
-  keptResult: "A field cannot be read. The results below are the last good ones.",
+  resultLabel: "Results",
+  keptResult: "A field needs another look. All results are still those of the last good numbers.",
   unreadableLink:
     "The address holds settings that cannot be read: {names}. The example’s stand in.",
 
@@ -62,49 +62,51 @@ export default {
   errorOneNumber: "One number, please.",
   errorNegativeEps: "eps cannot be negative.",
   errorCount: "One number, or as many as each vector has: {counts}.",
+  errorOnlyOne: "The vectors differ in length, so only one number fits all of them.",
 
   picture: "Before and after",
   pictureText:
     "Each line follows one number. Normalizing moves the numbers and changes their distances all by one factor, so the pattern stays: what the three vectors have in common afterwards is their centre and their spread.",
   pictureKey:
-    "The thick bar reaches one standard deviation, the usual distance from the mean, to either side of the mean.",
+    "The thick bar is the spread: one standard deviation, the usual distance from the mean, to either side of the mean.",
   pictureHint: "Point at a number to find it in every step.",
   rowBefore: "before",
   rowNormalized: "normalized",
-  rowScaled: "scaled",
+  rowScaled: "scaled, shifted",
   plotLabel:
     "Vector {k}: {x}, with mean {mean} and standard deviation {deviation}. Normalized: {normalized}. Scaled and shifted: {scaled}.",
 
   step: "Step",
   meanTitle: "Mean",
   meanText:
-    "Add up the <i>H</i> numbers of one vector, which is what Σ stands for, and divide by <i>H</i>: that is μ, “mu”. Nothing comes from the other vectors: that is the difference from batch normalization, and why the size of a batch does not matter.",
+    "Add up the <i>H</i> numbers of one vector, which is what Σ stands for, and divide by <i>H</i>: that is μ, “mu”. An italic <i>x<sub>i</sub></i> is the <i>i</i>-th number of a vector, a bold <b>x</b><sub>1</sub> the whole first vector. Nothing comes from the other vectors, unlike in <a href='#block'>batch normalization</a>; so it does not matter how many a network computes at once, in one batch.",
   varianceTitle: "Variance",
   varianceText:
     "The average squared distance from the mean: σ², “sigma squared”. Squares count distances to either side alike; the root σ is the standard deviation. It is the biased variance: divided by <i>H</i>, not by <i>H</i> − 1 as one does to estimate from a sample.",
   normalizeTitle: "Normalize",
   normalizeText:
-    "Subtract the mean and divide by the square root of the variance plus ε. What comes out, “x hat”, has mean 0 and, but for ε, variance 1. The small constant ε, here 0.00001 unless you change it, keeps the division safe where all numbers are nearly equal.",
+    "Subtract the mean and divide by the square root of the variance plus ε, “epsilon”. What comes out, “x hat”, has mean 0 and variance 1, less the little that ε takes. This small constant, 0.00001 in the documents (10<sup>−5</sup>, typed 1e-5), keeps the division safe where all numbers are nearly equal.",
   scaleTitle: "Scale and shift",
   scaleText:
-    "A network may need another scale than 1 and another centre than 0. So it learns a weight γ and a bias β, one of each for every feature; they begin at 1 and 0 and change in training like all its other parameters. To show the steps, the documents take one number for all features. The result <b>y</b> goes on to the next layer.",
+    "A network may need another scale than 1 and another centre than 0. So it learns a scale γ, “gamma”, and a shift β, “beta”, one of each for every feature; in code they are <code>weight</code> and <code>bias</code>. They begin at 1 and 0 and change in training like all its other parameters. To show the steps, the documents take one number for all features. The result <b>y</b> goes on to the next layer. After ≈ numbers are rounded only to be shown, so by hand the last digit may differ.",
   zeroVariance:
     "All numbers are equal and ε is 0, so this is 0/0. The package gives 0, and the result is the bias.",
   and: "and",
   misprintTag: "Misprint",
   misprintVariance:
-    "For {vector} the English document prints {wrong} under the root; right is {right}. Its normalized values are right.",
+    "For {vector} the English document prints {wrong} under the root; right is {right}. The normalized values it prints are right.",
   misprintScaled:
     "For {vector} the English document prints {wrong} in the result; right is {right}. It rounded too early.",
 
   rmsTitle: "RMSNorm beside LayerNorm",
   rmsText:
-    "RMSNorm, which LLaMA and Mistral use, leaves out the mean: it divides by the root mean square <i>r</i> and does not centre. It has less to compute, and a vector that lies far from zero stays on its side.",
+    "RMSNorm, which language models such as LLaMA and Mistral use, leaves out the mean: it does not centre, and divides by the root mean square <i>r</i>. It has less to compute, and a vector that lies far from zero stays on its side of zero. “x hat” and <b>y</b> below are RMSNorm’s own. Models mostly leave out β too; it stays here so that the results compare.",
   rmsPictureText: "The same vectors, normalized both ways and before scale and shift:",
   plotRmsLabel: "Vector {k} normalized. LayerNorm: {layer}. RMSNorm: {rms}.",
-  compareCaption: "Both norms of the three vectors",
+  compareCaption:
+    "Both normalizations of the three vectors: LayerNorm divides by √(σ² + ε), RMSNorm by <i>r</i>",
   compareVector: "Vector",
-  compareNorm: "Norm",
+  compareNorm: "Method",
   compareCentre: "Subtracts",
   compareDivisor: "Divides by",
   compareNormalized: "Normalized",
@@ -205,8 +207,8 @@ export default {
 
   epsTitle: "What ε does",
   epsText:
-    "ε counts where it is not small beside the variance. The curves show the standard deviation that is left after normalizing; move ε and watch. With ε 0 only a constant vector is special.",
-  epsDefaults: "Frameworks start from different values:",
+    "ε counts where it is not small beside the variance. The curves, solid for <b>x</b><sub>1</sub>, dashed for <b>x</b><sub>2</sub> and dotted for <b>x</b><sub>3</sub>, show the standard deviation that is left after normalizing. Take nearly equal numbers, then move ε and watch. The axis of ε goes by powers of ten, with 0 at the left end: there only a vector of equal numbers is special, as 0/0.",
+  epsDefaults: "Numbers on which ε shows, and its usual values:",
   epsColumnVector: "Vector",
   epsColumnSpread: "Standard deviation after",
   epsColumnRstd: "Factor 1/√(σ² + ε)",
