@@ -18,7 +18,7 @@ export function storeReport(report, name, file, log) {
     return;
   }
   if (file === undefined) mkdirSync(FOLDER, { recursive: true });
-  writeFileSync(file ?? new URL(`${name}.json`, FOLDER), `${JSON.stringify(report, null, 2)}\n`);
+  writeFileSync(file ?? new URL(`${name}.json`, FOLDER), `${JSON.stringify(report, null, 1)}\n`);
   log(`Stored in ${file ?? `tests/bench/results/${name}.json`}.`);
   if (file === undefined) log("node tests/bench/readme.js puts it into the README.");
 }
