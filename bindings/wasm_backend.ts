@@ -164,7 +164,7 @@ export class WasmBackend {
     }
     this.#place(call, d);
     call.run();
-    if (this.#remote.length !== 0) this.#remote.length = this.#buffers.length = 0;
+    if (this.#remote.length !== 0) this.#forget();
   }
 
   /** The handle of a descriptor in wasm memory of its own, all of whose operands are resident. */
@@ -216,7 +216,7 @@ export class WasmBackend {
       if (array === undefined) {
         call.setTensor(role, address, dtype, size, strides);
       } else if (name === "residual" || updated || free + bytes > this.#mean) {
-        this.#remote[role] = operand;
+        this.#serve(role, operand);
         call.setTensor(role, 0, dtype, size, strides, true);
         whole &&= name === "residual";
       } else {
@@ -251,7 +251,7 @@ export class WasmBackend {
     // What the core reads and writes: the sums, or the gradient itself where there are none.
     const served = whole ? target : sums;
     const isRemote = served?.array !== undefined;
-    if (isRemote) this.#remote[role] = served;
+    if (isRemote) this.#serve(role, served);
     const data = target?.array === undefined ? target?.address : 0;
     call.setGradient(
       of,
@@ -267,7 +267,7 @@ export class WasmBackend {
 
   #placeOne(call: RawCall, role: Role, operand: Operand | undefined): void {
     const isRemote = operand?.array !== undefined;
-    if (isRemote) this.#remote[role] = operand;
+    if (isRemote) this.#serve(role, operand);
     const address = operand === undefined || isRemote ? 0 : operand.address;
     call.setTensor(
       role,
@@ -313,7 +313,7 @@ export class WasmBackend {
       if (mean !== undefined) this.#leave(mean, row, count, this.#mean);
       if (rstd !== undefined) this.#leave(rstd, row, count, this.#rstd);
     }
-    if (this.#remote.length !== 0) this.#remote.length = 0;
+    if (this.#remote.length !== 0) this.#forget();
   }
 
   /** Copies n elements of an array to an address. */
@@ -353,6 +353,16 @@ export class WasmBackend {
       this.#results = view;
     }
     copyInto(array!, view, begin);
+  }
+
+  // A call that was broken off has left what it knew.
+  #serve(role: Role, operand: Operand | undefined): void {
+    this.#remote[role] = operand;
+    this.#buffers[role] = undefined;
+  }
+
+  #forget(): void {
+    this.#remote.length = this.#buffers.length = 0;
   }
 
   // The core asks for pieces of what is remote.
