@@ -1,6 +1,7 @@
 // Sections that are loaded when they are reached. Each has a folder of its own in web/sections, named by its id: section.js
 // with section.html, and its strings in en.js and ru.js. In index.html it is a section with `data-later` and its heading.
 
+import { drawing } from "./drawing.js";
 import { addStrings, fillIn, t } from "./i18n.js";
 
 /** @typedef {import("./documents.js").Settings} Settings */
@@ -39,17 +40,14 @@ export class Sections {
   #loads = new Map();
   #page;
   #ready;
-  #drawing;
 
   /**
    * @param {Page} page
    * @param {Promise<boolean>} ready whether the package can compute
-   * @param {import("./drawing.js").Drawing} drawing
    */
-  constructor(page, ready, drawing) {
+  constructor(page, ready) {
     this.#page = page;
     this.#ready = ready;
-    this.#drawing = drawing;
     const observer = new IntersectionObserver(
       (entries) => {
         for (const { target, isIntersecting } of entries) {
@@ -101,7 +99,7 @@ export class Sections {
         body.remove();
         return;
       }
-      const { render, update = [] } = await this.#drawing.once(id, () => {
+      const { render, update = [] } = await drawing.once(id, () => {
         body.innerHTML = html;
         fillIn(body);
         return mount(body, this.#page);
@@ -109,7 +107,7 @@ export class Sections {
       const parts = [render].flat().map((draw) => ({ id, draw }));
       this.parts.push(...parts);
       this.followers.push(...[update].flat().map((draw) => ({ id, draw })));
-      await Promise.all(parts.map(({ draw }) => this.#drawing.once(id, draw)));
+      await Promise.all(parts.map(({ draw }) => drawing.once(id, draw)));
       section.dataset.there = "";
     } catch (error) {
       sayFailed(body, error);
