@@ -66,6 +66,7 @@ async function bundle(output) {
       main: join(WEB, "main.js"),
       early: join(WEB, "early.js"),
       styles: join(WEB, "styles.css"),
+      later: join(WEB, "later.css"),
       icon: join(WEB, "icon.svg"),
       // A worker's file is found by its name, beside the chunk that starts it.
       experiments: join(WEB, "experiments", "worker.js"),

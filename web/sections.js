@@ -1,5 +1,6 @@
 // Sections that are loaded when they are reached. Each has a folder of its own in web/sections, named by its id: section.js
-// with section.html, and its strings in en.js and ru.js. In index.html it is a section with `data-later` and its heading.
+// with section.html, and its strings in en.js and ru.js. What they share stands in later.css and strings/later. In index.html
+// each is a section with `data-later` and its heading.
 
 import { drawing } from "./drawing.js";
 import { addStrings, fillIn, t } from "./i18n.js";
@@ -86,13 +87,14 @@ export class Sections {
     const body = part(section);
     body.classList.add("loading");
     try {
-      /** @type {[SectionModule, void, boolean]} */
+      /** @type {[SectionModule, void, boolean, unknown]} */
       const [{ html, mount }, , isReady] = await Promise.all([
         import(`./sections/${id}/section.js`),
         addStrings(id, (language) =>
           language === "ru" ? import(`./sections/${id}/ru.js`) : import(`./sections/${id}/en.js`),
         ),
         this.#ready,
+        addShared(),
       ]);
       if (!isReady) {
         // The page itself says why.
@@ -115,6 +117,32 @@ export class Sections {
       body.classList.remove("loading");
     }
   }
+}
+
+/** @type {Promise<unknown> | undefined} */
+let shared;
+
+/** The styles and strings that these sections share, once. */
+function addShared() {
+  shared ??= Promise.all([
+    addStyles(),
+    addStrings("later", (language) =>
+      language === "ru" ? import("./strings/later/ru.js") : import("./strings/later/en.js"),
+    ),
+  ]);
+  return shared;
+}
+
+/** @returns {Promise<void>} */
+function addStyles() {
+  return new Promise((resolve, reject) => {
+    const link = document.createElement("link");
+    link.rel = "stylesheet";
+    link.href = "later.css";
+    link.addEventListener("load", () => resolve());
+    link.addEventListener("error", () => reject(new Error(`Failed to load ${link.href}`)));
+    document.head.append(link);
+  });
 }
 
 /**

@@ -15,10 +15,6 @@ export default {
   contents: "Contents",
   sectionFailed: "This part of the page could not be loaded.",
   sectionAgain: "Reload the page",
-  chartNumbers: "The numbers",
-  copy: "Copy",
-  copied: "Copied",
-  notCopied: "The browser did not allow it",
 
   heading: "Layer normalization, step by step",
   lede: "Inside a neural network, vectors of numbers pass from layer to layer, and their size drifts as they go: some grow large and drown the others, and learning becomes slow or fails. Layer normalization takes each vector by itself, moves its mean to 0 and its spread to 1, and then applies a scale and a shift that the network learns.",
@@ -164,34 +160,10 @@ export default {
     "A recurrent network reads a sequence one element after the other and passes its state on. BatchNorm would need statistics of its own for every position; LayerNorm takes each state by itself. The Russian document says that it makes language models converge <span class='number'>2–3</span> times sooner. Measured:",
   transformersTitle: "Transformers",
   transformersText:
-    "In a transformer each block adds its result to what came in. The norm may stand before the block’s branches (pre-LN, as in GPT-2 and later models) or after the sums (post-LN, as in the first transformer and BERT). The place decides how large gradients are when training begins.",
+    "In a transformer each block adds its result to what came in. The norm may stand before the block’s branches (<span class='number'>pre-LN</span>, as in GPT-2 and later models) or after the sums (<span class='number'>post-LN</span>, as in the first transformer and BERT). The place decides how large gradients are when training begins.",
   convolutionalTitle: "Convolutional networks, small batches",
   convolutionalText:
     "Where pictures are large, a batch may have only a few of them, and the documents say that BatchNorm then estimates its statistics badly. GroupNorm and LayerNorm do not look at other items at all. Measured:",
-
-  experimentStored: "Measured in the repository",
-  experimentFrom: "by {command}, {minutes} min in Node {node}",
-  experimentLive: "Now on your machine",
-  experimentSeed: "Seed",
-  experimentSeedProblem: "The seed is a whole number from 1 to 9999.",
-  experimentRun: "Run",
-  experimentAgain: "Run again",
-  experimentPause: "Pause",
-  experimentResume: "Go on",
-  experimentStop: "Stop",
-  experimentProgress: "How far the training is",
-  experimentLoading: "Loading TensorFlow.js, about 0.4 MB…",
-  experimentRunning: "Training, in the background: the page stays yours.",
-  experimentPaused: "Paused.",
-  experimentStopped: "Stopped.",
-  experimentDone: "Done in {seconds} s.",
-  experimentFailed: "It failed: {message}",
-  experimentLoss: "Loss",
-  experimentGradient: "Norm of the gradient",
-  experimentLossChart: "The loss of each network as it learns.",
-  experimentGradientChart:
-    "The norm of the gradient of all parameters together, as each network learns.",
-  experimentStep: "step of training",
 
   conditionalTitle: "Conditional LayerNorm",
   conditionalText:
@@ -221,10 +193,6 @@ export default {
   smallTitle: "ε and small variance",
   exactTitle: "Exactness",
   speedTitle: "Speed",
-  runStop: "Stop",
-  runStopped: "Stopped. What was done until then stands below.",
-  runFailed: "It failed: {message}",
-  runProgress: "How far it has got",
 
   claimsTitle: "Advantages and limits",
   claimsText:

@@ -52,7 +52,8 @@ export function mount(body) {
   body.querySelector(".controls")?.addEventListener("input", ({ target }) => {
     const field = /** @type {HTMLInputElement} */ (target);
     if (field.name === "network-scale") chosen.scale = Number(field.value);
-    if (field === seedField) chosen.seed = readSeed(seedField) ?? chosen.seed;
+    if (field === seedField)
+      chosen.seed = readSeed(seedField, element("network-finding")) ?? chosen.seed;
     render();
   });
   setUpTabs(body, (tab) => {
