@@ -63,6 +63,7 @@ start();
 
 async function start() {
   setUpTheme();
+  setUpPrinting();
   setUpLanguages();
   setUpPointing();
   setUpCondition();
@@ -265,6 +266,22 @@ function setUpRedrawing() {
   });
   // Text on a canvas does not wait for its font.
   document.fonts.addEventListener("loadingdone", () => drawing.ask(painted));
+}
+
+/** Paper is light: what stands on a canvas has to know it before it is printed. */
+function setUpPrinting() {
+  const root = document.documentElement;
+  /** @type {string | undefined} */
+  let before;
+  addEventListener("beforeprint", () => {
+    before = root.dataset.theme;
+    root.dataset.theme = "light";
+    for (const { draw } of painted) draw();
+  });
+  addEventListener("afterprint", () => {
+    if (before === undefined) delete root.dataset.theme;
+    else root.dataset.theme = before;
+  });
 }
 
 /** What is pointed at lights up in every step and picture. */

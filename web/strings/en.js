@@ -250,6 +250,7 @@ export default {
   codeTitle: "In code",
   codeText:
     "The package that computed every number here, with your numbers for <b>x</b><sub>1</sub>:",
+  onPaper: "A section of the page that had not been opened is not in print.",
   footer:
     "Everything runs in your browser, on the package <code>layernorm</code> {version}: C++ compiled to WebAssembly SIMD. No number leaves the page, and it works offline.",
   paper: "The paper: Ba, Kiros and Hinton, Layer Normalization, 2016",
