@@ -198,7 +198,10 @@ export class Chart {
 
   #makeDetails() {
     const summary = document.createElement("summary");
-    summary.textContent = t("chartNumbers");
+    const whose = document.createElement("span");
+    whose.className = "unseen";
+    whose.textContent = `: ${this.#options.label}`;
+    summary.append(t("chartNumbers"), whose);
     const scroll = document.createElement("div");
     scroll.className = "chart-scroll";
     scroll.tabIndex = 0;

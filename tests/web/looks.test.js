@@ -109,6 +109,23 @@ for (const engine of ENGINES) {
       await tab.close();
     });
 
+    test("tells the buttons of a section apart by their names", async () => {
+      const { tab } = await open(page.browser, `${page.url}?lang=en`);
+      await reachAll(tab);
+      const same = await tab.$$eval("article > section, #settings", (sections) =>
+        sections.flatMap((section) => {
+          const names = [...section.querySelectorAll("button, summary")].map((control) => {
+            const described = control.getAttribute("aria-describedby") ?? "";
+            const by = document.getElementById(described)?.textContent ?? "";
+            return `${section.id}: ${control.textContent} ${by}`;
+          });
+          return names.filter((name, i) => names.indexOf(name) !== i);
+        }),
+      );
+      assert.deepEqual(same, []);
+      await tab.close();
+    });
+
     test("the skip link comes first", async () => {
       const { tab } = await open(page.browser, `${page.url}?lang=en`);
       await tab.keyboard.press("Tab");

@@ -58,6 +58,7 @@ export function mount(body) {
   });
   setUpTabs(body, (tab) => {
     chosen.framework = /** @type {Framework} */ (tab.id.replace("network-", ""));
+    element("network-copy-theirs").setAttribute("aria-describedby", tab.id);
     render();
   });
   setUpCopying(element("network-copy-theirs"), () => FRAMEWORKS[chosen.framework].code);
