@@ -32,14 +32,18 @@ export function t(key, values = {}) {
   return tie(text).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
 }
 
+/** What a line may not end with: the first part of 10–15, 1/√x, pre-LN. */
+const FIRST_PART = /(?:\d[–/]|\b(?:pre|post)-)(?=\d|√|LN)/gi;
+
 /**
- * Russian lines do not end with a short word, nor begin with a dash.
+ * Numbers and names stay whole. Russian lines do not end with a short word, nor begin with a dash.
  *
  * @param {string} text
  */
 function tie(text) {
-  if (currentLanguage() !== "ru") return text;
-  return text
+  const whole = text.replace(FIRST_PART, "$&\u2060");
+  if (currentLanguage() !== "ru") return whole;
+  return whole
     .replace(/(?<=^|[\s(«\u00a0])([а-яё]{1,2}) /gi, "$1\u00a0")
     .replace(/ ([—%])/g, "\u00a0$1");
 }

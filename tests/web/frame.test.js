@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ENGINES } from "../browser/browsers.js";
+import { layOut } from "./looking.js";
 import { changeLanguage, open, reach, settled, textOf, usePage, waitForHash } from "./open_page.js";
 
 /** @typedef {import("./open_page.js").Tab} Tab */
@@ -63,17 +64,9 @@ for (const engine of ENGINES) {
         await sleep(300);
         await settled(tab);
         const known = await heights();
-        const layOut = (/** @type {boolean} */ all) =>
-          tab.$$eval(
-            "article > section",
-            (sections, force) => {
-              for (const section of sections) section.toggleAttribute("data-fresh", force);
-            },
-            all,
-          );
-        await layOut(true);
+        await layOut(tab, true);
         assert.deepEqual(known, await heights());
-        await layOut(false);
+        await layOut(tab, false);
       }
       await tab.close();
     });

@@ -6,7 +6,7 @@ import { describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import en from "../../web/strings/en.js";
 import { ENGINES, launch } from "../browser/browsers.js";
-import { findOverflow, violations } from "./looking.js";
+import { findBroken, findOverflow, violations } from "./looking.js";
 import { elsewhere, open, reachAll, servePage, textOf, usePage } from "./open_page.js";
 
 const BUDGET_KB = 150;
@@ -64,6 +64,7 @@ for (const engine of ENGINES) {
         }));
         assert.deepEqual({ scheme, lang }, { scheme: theme, lang: language });
         assert.deepEqual(await findOverflow(tab), []);
+        assert.deepEqual(await findBroken(tab), []);
         assert.deepEqual(await violations(tab), []);
         assert.deepEqual(messages, []);
         assert.deepEqual(elsewhere(requests, page.url), []);

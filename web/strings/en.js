@@ -160,7 +160,7 @@ export default {
     "A recurrent network reads a sequence one element after the other and passes its state on. BatchNorm would need statistics of its own for every position; LayerNorm takes each state by itself. The Russian document says that it makes language models converge <span class='number'>2–3</span> times sooner. Measured:",
   transformersTitle: "Transformers",
   transformersText:
-    "In a transformer each block adds its result to what came in. The norm may stand before the block’s branches (<span class='number'>pre-LN</span>, as in GPT-2 and later models) or after the sums (<span class='number'>post-LN</span>, as in the first transformer and BERT). The place decides how large gradients are when training begins.",
+    "In a transformer each block adds its result to what came in. The norm may stand before the block’s branches (pre-LN, as in GPT-2 and later models) or after the sums (post-LN, as in the first transformer and BERT). The place decides how large gradients are when training begins.",
   convolutionalTitle: "Convolutional networks, small batches",
   convolutionalText:
     "Where pictures are large, a batch may have only a few of them, and the documents say that BatchNorm then estimates its statistics badly. GroupNorm and LayerNorm do not look at other items at all. Measured:",
