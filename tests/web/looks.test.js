@@ -9,7 +9,7 @@ import { ENGINES, launch } from "../browser/browsers.js";
 import { findBroken, findOverflow, violations } from "./looking.js";
 import { elsewhere, open, reachAll, servePage, textOf, usePage } from "./open_page.js";
 
-const BUDGET_KB = 150;
+const BUDGET_KB = 120;
 
 const LOOKS = ["en", "ru"].flatMap((language) =>
   [1280, 360].flatMap((width) =>
