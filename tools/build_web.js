@@ -149,7 +149,7 @@ const fillSections = {
   name: "fill-sections",
   setup({ onLoad }) {
     onLoad({ filter: /\.html$/ }, async ({ path }) => ({
-      contents: fillFormulas(await readFile(path, "utf8")).replace(/\n\s*/g, "\n"),
+      contents: unindented(fillFormulas(await readFile(path, "utf8"))),
       loader: "text",
     }));
   },
@@ -182,7 +182,12 @@ function fillPage(template) {
     /(<li data-erratum="(\w+)">)/g,
     (_, tag, name) => tag + erratum(name),
   );
-  return fillStrings(fillFormulas(page));
+  return fillStrings(fillFormulas(unindented(page)));
+}
+
+/** @param {string} html whose only text with lines of its own is put in by the page */
+function unindented(html) {
+  return html.replace(/<!--.*?-->/gs, "").replace(/\n\s*/g, "\n");
 }
 
 /** @param {string} html */
