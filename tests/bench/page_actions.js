@@ -29,18 +29,26 @@ const keys = (selector, key, times) => async (/** @type {Tab} */ tab) => {
   await drawn(tab);
 };
 
-/** @param {string} section whose experiment runs for a while, is paused, goes on and is stopped */
+/** @param {string} section whose experiment runs for a while, is paused, goes on and is stopped, unless it is done before */
 const experiment = (section) => async (/** @type {Tab} */ tab) => {
-  const isNow = (/** @type {string} */ state) =>
-    tab.waitForSelector(`#${section} [data-state=${state}]`, { timeout: 60_000 });
+  const isNow = (/** @type {string[]} */ ...states) =>
+    tab.waitForFunction(
+      (selector, wanted) => {
+        const state = document.querySelector(selector)?.getAttribute("data-state") ?? "";
+        return wanted.includes(state);
+      },
+      { timeout: 60_000 },
+      `#${section} .live`,
+      states,
+    );
   await press(tab, `#${section} .run`);
-  await isNow("running");
-  await sleep(3000);
+  await isNow("running", "done");
+  await sleep(1500);
   await press(tab, `#${section} .pause`);
-  await isNow("paused");
+  await isNow("paused", "done");
   await press(tab, `#${section} .pause`);
-  await isNow("running");
-  await sleep(500);
+  await isNow("running", "done");
+  await sleep(1500);
   await press(tab, `#${section} .stop`);
   await press(tab, `#${section} .stored-chart summary`);
   await press(tab, `#${section} .loss-chart summary`);
