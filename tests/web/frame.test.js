@@ -5,7 +5,16 @@ import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ENGINES } from "../browser/browsers.js";
 import { layOut } from "./looking.js";
-import { changeLanguage, open, reach, settled, textOf, usePage, waitForHash } from "./open_page.js";
+import {
+  changeLanguage,
+  open,
+  reach,
+  reachAll,
+  settled,
+  textOf,
+  usePage,
+  waitForHash,
+} from "./open_page.js";
 
 /** @typedef {import("./open_page.js").Tab} Tab */
 
@@ -67,6 +76,29 @@ for (const engine of ENGINES) {
         await layOut(tab, true);
         assert.deepEqual(known, await heights());
         await layOut(tab, false);
+      }
+      await tab.close();
+    });
+
+    test("draws pictures and charts for the window's width, wherever they stand", async () => {
+      const { tab } = await open(page.browser, `${page.url}?lang=en`);
+      await reachAll(tab);
+      for (const width of [700, 360, 1280]) {
+        await tab.setViewport({ width, height: 800 });
+        await sleep(300);
+        await settled(tab);
+        const wrong = await tab.evaluate(() => {
+          const charts = [...document.querySelectorAll(".chart-plot")].map((plot) => ({
+            drawn: plot.querySelector(".u-wrap")?.clientWidth,
+            room: plot.clientWidth,
+          }));
+          const pictures = [...document.querySelectorAll("#eps-plot svg")].map((svg) => ({
+            drawn: Number(svg.getAttribute("width")),
+            room: svg.parentElement?.clientWidth,
+          }));
+          return [...charts, ...pictures].filter(({ drawn, room }) => drawn !== room);
+        });
+        assert.deepEqual(wrong, [], `${width} px`);
       }
       await tab.close();
     });
