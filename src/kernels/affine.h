@@ -49,6 +49,7 @@ class Affine {
   }
 
   [[nodiscard]] Operand weight_role() const { return weight_role_; }
+  [[nodiscard]] Operand bias_role() const { return bias_role_; }
 
   /// Before a job of several rows of n values: converts weight and bias once rather than for every row.
   void expand(size_t n, size_t rows, bool in_steps) {
