@@ -11,6 +11,22 @@
 
 namespace layernorm {
 
+/// Where the parameters of a panel's rows stand.
+class RowOffsets {
+ public:
+  RowOffsets(const Axes& rows, const Offsets& panel) : rows_(rows), panel_(panel), row_(panel) {}
+
+  const Offsets& at(uint64_t row) {
+    rows_.move(row_, row, panel_);
+    return row_;
+  }
+
+ private:
+  const Axes& rows_;
+  const Offsets& panel_;
+  Offsets row_;
+};
+
 /// Columns of one panel. Values are of the arithmetic type; strides are in elements.
 class Columns {
  public:
@@ -20,8 +36,8 @@ class Columns {
   virtual bool next_pass() = 0;
   /// Rows that `write` takes at a time where they follow each other.
   [[nodiscard]] virtual size_t rows_at_once() const { return 1; }
-  /// Writes so many rows; the offsets are the first one's.
-  virtual void write(const void* x, void* y, const Offsets& offsets, size_t rows) = 0;
+  /// Writes rows [row, row + rows).
+  virtual void write(const void* x, void* y, RowOffsets& offsets, uint64_t row, size_t rows) = 0;
   /// Of the run that begins with a column of the panel.
   [[nodiscard]] virtual RunStatistics statistics(size_t column) const = 0;
   /// Columns that a panel holds at most.
@@ -106,8 +122,8 @@ class ColumnsF64 final : public Panel<double> {
     return more;
   }
 
-  void write(const void* x, void* y, const Offsets& offsets, size_t /*rows*/) override {
-    affine_.move_to(offsets);
+  void write(const void* x, void* y, RowOffsets& offsets, uint64_t row, size_t /*rows*/) override {
+    affine_.move_to(offsets.at(row));
     const double* from = static_cast<const double*>(x);
     double* to = static_cast<double*>(y);
     if (affine_.has_steps()) {
@@ -160,7 +176,8 @@ class ColumnsF32 final : public Panel<float> {
         shared_bound_(weigh(call, first)),
         narrow_(scaling_.size >= kShortColumn && shared_bound_ <= 2 && !is_norm(call.op)),
         same_rows_(!affine_.has_steps() && is_same(call, affine_.weight_role(), first) &&
-                   is_same(call, affine_.bias_role(), first)) {}
+                   is_same(call, affine_.bias_role(), first)),
+        uniform_rows_(!affine_.has_steps() && affine_.weight.has_one() && affine_.bias.has_one()) {}
 
   void begin(const Offsets& offsets, size_t first, size_t count) override {
     place(offsets, first, count);
@@ -211,26 +228,23 @@ class ColumnsF32 final : public Panel<float> {
   }
 
   [[nodiscard]] size_t rows_at_once() const override {
-    return same_rows_ && !wide_ ? std::max<size_t>(1, kAtOnce / count_) : 1;
+    return (same_rows_ || uniform_rows_) && !wide_ ? std::max<size_t>(1, kAtOnce / count_) : 1;
   }
 
-  void write(const void* x, void* y, const Offsets& offsets, size_t rows) override {
-    affine_.move_to(offsets);
+  void write(const void* x, void* y, RowOffsets& offsets, uint64_t row, size_t rows) override {
     const float* from = static_cast<const float*>(x);
     float* to = static_cast<float*>(y);
     if (rows > 1) {
-      repeat();
+      set_rows(offsets, row, rows);
       write_plain(from, to, 0, rows * count_, weights_, biases_);
-      affine_.activate(to, rows * count_);
-      return;
-    }
-    const bool uniform = affine_.weight.is_uniform() && affine_.bias.is_uniform();
-    if (uniform && !wide_ && !affine_.has_steps()) {
-      write_uniform(from, affine_.weight.value(), affine_.bias.value(), to);
+    } else if (uniform_rows_ && !wide_) {
+      const Offsets& there = offsets.at(row);
+      write_uniform(from, affine_.weight_at(there), affine_.bias_at(there), to);
     } else {
+      affine_.move_to(offsets.at(row));
       for (size_t i = 0; i < count_; i += kBlock) write_block(from + i, to + i, i, std::min(kBlock, count_ - i));
     }
-    affine_.activate(to, count_);
+    affine_.activate(to, rows * count_);
   }
 
   [[nodiscard]] RunStatistics statistics(size_t column) const override {
@@ -343,8 +357,8 @@ class ColumnsF32 final : public Panel<float> {
     }
   }
 
-  // Makes what a row is written with that of several.
-  void repeat();
+  // Makes what so many rows from one on are written with, side by side.
+  void set_rows(RowOffsets& offsets, uint64_t row, size_t rows);
   void write_block(const float* x, float* y, size_t first, size_t n);
   void write_plain(const float* x, float* y, size_t first, size_t n, const float* w, const float* b);
   void write_uniform(const float* x, float w, float b, float* y);
@@ -360,9 +374,10 @@ class ColumnsF32 final : public Panel<float> {
   // Of others the mean is taken to be 0, which changes no bits.
   bool centered_;
   double shared_bound_;
-  bool narrow_;     // whether float32 sums are tried first
-  bool same_rows_;  // whether all rows are written with the same parameters
-  bool repeated_ = false;
+  bool narrow_;  // whether float32 sums are tried first
+  // Whether all rows are written with the same parameters, or each with one weight and one bias.
+  bool same_rows_, uniform_rows_;
+  bool repeated_ = false;  // what rows have side by side
   float weights_[kAtOnce], biases_[kAtOnce];
   Pass pass_ = Pass::kWide;
   bool started_ = false;

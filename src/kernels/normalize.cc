@@ -222,13 +222,12 @@ class Loops {
       report(columns.statistics(c), first_run + (first + c) / layout_.fold);
     }
     const size_t size = arithmetic_size(call_.dtype);
-    Offsets there = offsets;
+    RowOffsets row_offsets(reduced_, offsets);
     each_rows(offsets, first, n, [&](const Tiles::Tile& tile, uint64_t row, size_t rows) {
       const size_t at_once = tile.stride == n ? columns.rows_at_once() : 1;
       for (size_t j = 0; j < rows; j += at_once) {
         const size_t at = j * tile.stride * size;
-        reduced_.move(there, row + j, offsets);
-        columns.write(tile.x + at, tile.y + at, there, std::min(at_once, rows - j));
+        columns.write(tile.x + at, tile.y + at, row_offsets, row + j, std::min(at_once, rows - j));
       }
       tiles_.put();
     });

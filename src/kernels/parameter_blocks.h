@@ -159,6 +159,13 @@ class ParameterBlocks {
     return a.direct_ != nullptr && b.direct_ != nullptr ? n : joint(a, b, i, n);
   }
 
+  /// Whether one element stands at every position, whatever the base, and can be read as it is.
+  [[nodiscard]] bool has_one() const {
+    return place_ == Place::kNone || (place_ == Place::kRepeated && whole_ != nullptr);
+  }
+  /// That of a base, which needs no move there.
+  [[nodiscard]] T one(uint64_t base) const { return whole_ != nullptr ? whole_[base] : block_[0]; }
+
   /// The element at the present base.
   [[nodiscard]] T value() { return *at(0, 1); }
 
