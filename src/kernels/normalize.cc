@@ -111,12 +111,16 @@ class Loops {
   class Steps final : public RowSteps {
    public:
     Steps(Runner& runner, const Axes& kept, uint64_t first) : runner_(runner), kept_(kept), first_(first) {}
-    void move_to(size_t row) override { runner_.place(kept_.at(first_ + row, {})); }
+    void move_to(size_t row) override {
+      kept_.move(offsets_, first_ + row, {});
+      runner_.place(offsets_);
+    }
 
    private:
     Runner& runner_;
     const Axes& kept_;
     uint64_t first_;
+    Offsets offsets_;
   };
 
   // As many runs at a time as a tile holds and agree on the bound of their weights.
@@ -139,7 +143,7 @@ class Loops {
       // Several runs that share their parameters are worth a job of their own, which converts these once.
       const bool stepwise = sharing < 4 && next < last;
       if (stepwise) {
-        next = agreeing(runner, next, last);
+        next = agreeing(runner, offsets, next, last);
         runner.move_to(offsets);  // and to its bound, from that of a run that does not agree
       }
       const auto rows = static_cast<size_t>(next - i);
@@ -150,12 +154,13 @@ class Loops {
     }
   }
 
-  // The first run from `next` on, or `end`, whose weight bound is not the present one.
-  uint64_t agreeing(Runner& runner, uint64_t next, uint64_t end) const {
-    const double bound = runner.weight_bound();
+  // The first run from `next` on, or `end`, whose weight bound is not that of the run at some offsets.
+  uint64_t agreeing(Runner& runner, const Offsets& offsets, uint64_t next, uint64_t end) const {
+    const double bound = runner.weight_bound(offsets);
+    Offsets there;
     for (; next < end; ++next) {
-      runner.move_to(kept_.at(next, {}));
-      if (runner.weight_bound() != bound) return next;
+      kept_.move(there, next, {});
+      if (runner.weight_bound(there) != bound) return next;
     }
     return next;
   }

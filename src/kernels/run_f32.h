@@ -27,6 +27,7 @@ namespace layernorm {
 /// A loop takes four vectors at a time, one for each of four chains of additions, which hide their latency.
 inline constexpr size_t kChains = 4;
 inline constexpr size_t kStep = kChains * simd::F32x4::kLanes;
+static_assert(kStep <= kRepeated);
 
 /// Elements that sums are taken of in float32 before they are flushed to float64: the fewer, the less their rounding
 /// counts. 32 costs a tenth of the speed at 512x768.
