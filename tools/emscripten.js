@@ -5,22 +5,14 @@
 // into a folder of its own: nothing is installed, and the system's packages stay as they are.
 
 import { spawnSync } from "node:child_process";
-import {
-  accessSync,
-  closeSync,
-  constants,
-  existsSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  realpathSync,
-} from "node:fs";
-import { mkdir, readdir, readlink, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { accessSync, constants, existsSync, readdirSync, realpathSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { findCommands, isExecutable, run, SetupError } from "./process.js";
+import { buildSystemLibraries, unpackEmscripten } from "./emscripten_folder.js";
+import { withLock } from "./lock.js";
+import { findCommands, isExecutable, SetupError } from "./process.js";
+import { compareVersions } from "./versions.js";
 
 /**
  * @typedef {import("./process.js").Log} Log
@@ -39,28 +31,10 @@ import { findCommands, isExecutable, run, SetupError } from "./process.js";
 
 /** The first version with everything the build uses: final relaxed SIMD, --emit-tsd, -sEMBIND_AOT. */
 export const MINIMUM_VERSION = "6.0.5";
-
-const SUITE = "forky";
 export const INSTALL_PAGE = "https://emscripten.org/docs/getting_started/downloads.html";
 const FOLDER_PREFIX = "emscripten-";
 /** Written last: a folder without it was interrupted, and is made anew. */
 const COMPLETE = "complete";
-
-const WARM_UP = `#include <emscripten/bind.h>
-#include <iostream>
-static int twice(int x) { return 2 * x; }
-EMSCRIPTEN_BINDINGS(warm_up) { emscripten::function("twice", &twice); }
-int main() { std::cout << twice(21) << std::endl; }
-`;
-/**
- * Each is linked with other variants of the system libraries: the module, the C++ tests, and the programs with which
- * CMake tries the compiler.
- */
-const WARM_UP_FLAGS = [
-  ["-O3", "-fno-rtti", "-DEMSCRIPTEN_HAS_UNBOUND_TYPE_NAMES=0", "--no-entry"],
-  ["-O3", "-sEXIT_RUNTIME"],
-  ["-O0"],
-];
 
 /**
  * @param {{ log: Log, env?: Env }} options
@@ -94,7 +68,7 @@ export async function installEmscripten({ log, env = process.env }) {
   try {
     checkInstallers(env);
     const cache = await makeCacheFolder(env);
-    const emscripten = await withLock(join(cache, "lock"), log, async () => {
+    const emscripten = await withLock(join(cache, "lock"), log, "Emscripten", async () => {
       // Another process may have done it while this one waited for the lock.
       return findCached(env) ?? (await installInto(cache, log));
     });
@@ -110,67 +84,6 @@ Put that right, or install it with emsdk (${INSTALL_PAGE}):
 Then run this command again.`,
     );
   }
-}
-
-/**
- * @param {string} a
- * @param {string} b
- * @returns {number} negative if a is older, 0 if they are the same, positive if a is newer
- */
-export function compareVersions(a, b) {
-  const left = numbers(a);
-  const right = numbers(b);
-  for (let i = 0; i < Math.max(left.length, right.length); i++) {
-    const difference = (left[i] ?? 0) - (right[i] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return 0;
-}
-
-/** @param {string} version */
-function numbers(version) {
-  return version.split(".").map((part) => Number.parseInt(part, 10));
-}
-
-/**
- * Turns what apt-get prints into a few lines of progress.
- *
- * @param {Log} log
- * @returns {Log}
- */
-export function aptProgress(log) {
-  let total = 0;
-  /** @type {Record<string, () => void>} */
-  let steps = {};
-  return (line) => {
-    const summary = /^(\d+) upgraded, (\d+) newly installed/.exec(line);
-    if (summary) {
-      total = Number(summary[1]) + Number(summary[2]);
-      steps = {
-        "Get:": progress(log, "downloaded", total),
-        "Setting up ": progress(log, "set up", total),
-      };
-    }
-    if (line.startsWith("Need to get ")) log(`  ${total} packages: ${line}`);
-    for (const [start, step] of Object.entries(steps)) {
-      if (line.startsWith(start)) step();
-    }
-  };
-}
-
-/**
- * @param {Log} log
- * @param {string} what
- * @param {number} total
- * @returns {() => void} to be called for each package; it logs about every tenth of the way
- */
-function progress(log, what, total) {
-  const stride = Math.max(1, Math.ceil(total / 10));
-  let count = 0;
-  return () => {
-    count += 1;
-    if (count % stride === 0 || count === total) log(`  ${what} ${count} of ${total} packages`);
-  };
 }
 
 /**
@@ -306,330 +219,11 @@ async function makeCacheFolder(env) {
 async function installInto(cache, log) {
   const start = Date.now();
   log(`Setting up Emscripten in ${cache} (once; it takes a few minutes and 0.9 GB)`);
-  const version = await unpackInto(cache, log);
+  const version = await unpackEmscripten(cache, MINIMUM_VERSION, (of) => FOLDER_PREFIX + of, log);
   const emscripten = describeCached(cache, version);
   const folder = join(cache, FOLDER_PREFIX + version);
   await buildSystemLibraries(emscripten, folder, log);
   await writeFile(join(folder, COMPLETE), "");
   log(`  done in ${Math.round((Date.now() - start) / 1000)} s`);
   return emscripten;
-}
-
-/**
- * Makes the folder of an Emscripten in which all is there but its system libraries.
- *
- * @param {string} cache
- * @param {Log} log
- * @returns {Promise<string>} its version
- */
-async function unpackInto(cache, log) {
-  const work = join(cache, "partial");
-  const prefix = join(work, "prefix");
-  try {
-    await removeFolder(work);
-    await mkdir(prefix, { recursive: true });
-    const packages = await download(work, log);
-    const unpacked = progress(log, "unpacked", packages.length);
-    for (const file of packages) {
-      await run("dpkg", ["--extract", file, prefix]);
-      unpacked();
-    }
-    const versionFile = join(prefix, "usr/share/emscripten/emscripten-version.txt");
-    const version = readFileSync(versionFile, "utf8").replace(/["\s]/g, "");
-    const target = join(cache, FOLDER_PREFIX + version);
-    const llvm = newestLlvm(prefix);
-    log(`  adapting LLVM (${llvm}) and Binaryen to this system`);
-    await adaptPrograms(prefix, target, llvm);
-    await configure(prefix, llvm);
-    await removeFolder(target);
-    await rename(prefix, target);
-    return version;
-  } finally {
-    await removeFolder(work);
-  }
-}
-
-/** @param {string} path */
-async function removeFolder(path) {
-  // A child of a set-up that was killed may still be writing into it.
-  await rm(path, { recursive: true, force: true, maxRetries: 5 });
-}
-
-/**
- * Downloads Emscripten's packages from Debian's suite.
- *
- * @param {string} work
- * @param {Log} log
- * @returns {Promise<string[]>} the paths of the .deb files
- */
-async function download(work, log) {
-  const archive = await debianArchive(work);
-  const keyring = ["gpg", "pgp"]
-    .map((extension) => `/usr/share/keyrings/debian-archive-keyring.${extension}`)
-    .find((path) => existsSync(path));
-  if (archive === undefined || keyring === undefined) {
-    throw new SetupError("apt-get on this system knows no Debian archive to take it from");
-  }
-  const architecture = (await run("dpkg", ["--print-architecture"])).trim();
-  const options = await privateAptState(join(work, "apt"));
-  await writeFile(
-    join(work, "apt/debian.sources"),
-    [
-      "Types: deb",
-      `URIs: ${archive}`,
-      `Suites: ${SUITE}`,
-      "Components: main",
-      `Architectures: ${architecture}`,
-      `Signed-By: ${keyring}`,
-      "",
-    ].join("\n"),
-  );
-
-  log(`  reading the package list of Debian ${SUITE}`);
-  await apt("apt-get", ["update", ...options]);
-  const offered = /^Version: (\d+\.\d+\.\d+)/m.exec(
-    await apt("apt-cache", ["show", "emscripten", ...options]),
-  )?.[1];
-  if (offered === undefined || compareVersions(offered, MINIMUM_VERSION) < 0) {
-    throw new SetupError(`Debian ${SUITE} at ${archive} has ${offered ?? "none"}`);
-  }
-  await apt(
-    "apt-get",
-    ["install", "--yes", "--download-only", "--no-install-recommends", "emscripten", ...options],
-    aptProgress(log),
-  );
-  const archives = join(work, "apt/cache/archives");
-  return (await readdir(archives))
-    .filter((name) => name.endsWith(".deb"))
-    .map((name) => join(archives, name));
-}
-
-/**
- * The address from which this machine takes Debian's packages. apt-get is asked, since it reads every form of
- * its configuration.
- *
- * @param {string} work
- */
-async function debianArchive(work) {
-  const known = await listedArchive([]);
-  if (known !== undefined) return known;
-  // Containers come without package lists: read them, without touching those of the system.
-  const folder = join(work, "lists");
-  await mkdir(join(folder, "partial"), { recursive: true });
-  const options = ["-o", `Dir::State::Lists=${folder}`, "-o", `Dir::Cache=${folder}`];
-  // One source of several that fails makes apt-get fail; the Debian one may be there all the same.
-  await apt("apt-get", ["update", ...options]).catch(() => {});
-  return await listedArchive(options);
-}
-
-/** @param {string[]} options */
-async function listedArchive(options) {
-  const format = "$(ORIGIN)|$(LABEL)|$(COMPONENT)|$(REPO_URI)";
-  const targets = await apt("apt-get", [
-    "indextargets",
-    "--format",
-    format,
-    "Created-By: Packages",
-    ...options,
-  ]);
-  const start = "Debian|Debian|main|";
-  return targets
-    .split("\n")
-    .find((line) => line.startsWith(start))
-    ?.slice(start.length);
-}
-
-/**
- * Options under which apt-get knows no installed package, no source but ours, and writes only below a folder.
- *
- * @param {string} folder
- */
-async function privateAptState(folder) {
-  await mkdir(join(folder, "state/lists/partial"), { recursive: true });
-  await mkdir(join(folder, "cache/archives/partial"), { recursive: true });
-  await writeFile(join(folder, "state/status"), "");
-  return Object.entries({
-    "Dir::State": join(folder, "state"),
-    "Dir::State::Lists": join(folder, "state/lists"),
-    "Dir::State::status": join(folder, "state/status"),
-    "Dir::Cache": join(folder, "cache"),
-    "Dir::Cache::Archives": join(folder, "cache/archives"),
-    "Dir::Etc::SourceList": join(folder, "debian.sources"),
-    "Dir::Etc::SourceParts": "/dev/null",
-    "Dir::Etc::Preferences": "/dev/null",
-    "Dir::Etc::PreferencesParts": "/dev/null",
-    "APT::Default-Release": "",
-  }).flatMap(([key, value]) => ["-o", `${key}=${value}`]);
-}
-
-/**
- * @param {"apt-get" | "apt-cache"} command
- * @param {string[]} args
- * @param {Log} [onLine]
- */
-function apt(command, args, onLine) {
-  // The output is read, so it has to be in English.
-  return run(command, args, { env: { LC_ALL: "C" }, onLine });
-}
-
-/** @param {string} prefix */
-function newestLlvm(prefix) {
-  const versions = readdirSync(join(prefix, "usr/lib"))
-    .filter((name) => /^llvm-\d+$/.test(name))
-    .sort((a, b) => compareVersions(a.slice(5), b.slice(5)));
-  return /** @type {string} */ (versions.at(-1));
-}
-
-/**
- * Makes the programs use the C library that they were built against, which is newer than the system's. Their
- * interpreter has to be an absolute path, so they run only once the prefix is at its target.
- *
- * @param {string} prefix
- * @param {string} target
- * @param {string} llvm
- */
-async function adaptPrograms(prefix, target, llvm) {
-  const usr = join(prefix, "usr");
-  const [libraries, loader] = findLoader(join(usr, "lib"));
-  const path = join(target, "usr/lib", libraries);
-  const runPath = ["--set-rpath", path, "--force-rpath"];
-  const programs = [
-    ...elfFiles(join(usr, "lib", llvm, "bin")),
-    ...elfFiles(join(usr, "bin")).filter((file) => file.startsWith(join(usr, "bin/wasm"))),
-  ];
-  await run("patchelf", ["--set-interpreter", join(path, loader), ...runPath, ...programs]);
-  // A library's own run path replaces that of the program.
-  const shared = [libraries, join(llvm, "lib")]
-    .flatMap((folder) => elfFiles(join(usr, "lib", folder)))
-    .filter((file) => file.includes(".so"));
-  for (const library of shared) {
-    const ownPath = await run("patchelf", ["--print-rpath", library]);
-    if (ownPath.trim() !== "") await run("patchelf", [...runPath, library]);
-  }
-}
-
-/**
- * @param {string} folder
- * @returns {[libraries: string, loader: string]} the folder of the architecture's libraries, and the dynamic loader in it
- */
-function findLoader(folder) {
-  for (const name of readdirSync(folder).filter((entry) => entry.endsWith("-linux-gnu"))) {
-    const loader = readdirSync(join(folder, name)).find((file) => file.startsWith("ld-linux"));
-    if (loader !== undefined) return [name, loader];
-  }
-  throw new SetupError(`the packages of Debian ${SUITE} hold no dynamic loader`);
-}
-
-/** @param {string} folder */
-function elfFiles(folder) {
-  return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(folder, entry.name))
-    .filter(isElf);
-}
-
-/** @param {string} path */
-function isElf(path) {
-  const magic = Buffer.alloc(4);
-  const file = openSync(path, "r");
-  readSync(file, magic);
-  closeSync(file);
-  return magic.equals(Buffer.from("\x7fELF"));
-}
-
-/**
- * @param {string} prefix
- * @param {string} llvm
- */
-async function configure(prefix, llvm) {
-  // Emscripten replaces $CFGDIR by the folder of this file.
-  await writeFile(
-    join(prefix, "usr/share/emscripten/.emscripten"),
-    [
-      `LLVM_ROOT = '$CFGDIR/../../lib/${llvm}/bin'`,
-      "BINARYEN_ROOT = '$CFGDIR/../..'",
-      "NODE_JS = 'node'",
-      "CACHE = '$CFGDIR/../../../cache'",
-      "",
-    ].join("\n"),
-  );
-}
-
-/**
- * Emscripten builds each system library when a program first needs it; here, so that no later build stops for a minute.
- *
- * @param {Emscripten} emscripten
- * @param {string} folder
- * @param {Log} log
- */
-async function buildSystemLibraries(emscripten, folder, log) {
-  log("  building Emscripten's system libraries");
-  const work = join(folder, "warm_up");
-  await mkdir(work);
-  const source = join(work, "warm_up.cc");
-  await writeFile(source, WARM_UP);
-  for (const flags of WARM_UP_FLAGS) {
-    const output = join(work, "warm_up.js");
-    await run(emscripten.emxx, [...flags, "-msimd128", "-lembind", source, "-o", output], {
-      env: emscripten.env,
-      onLine: (line) => {
-        const library = /generating system library: .*?([^/]+\.a)\.\.\./.exec(line)?.[1];
-        if (library !== undefined) log(`    ${library}`);
-      },
-    });
-  }
-  await removeFolder(work);
-}
-
-/**
- * Runs a function while no other process does. The lock is a link whose target is the process's number: it is made
- * in one step, and one left behind by a process that has ended is removed.
- *
- * @template T
- * @param {string} path
- * @param {Log} log
- * @param {() => Promise<T>} body
- */
-async function withLock(path, log, body) {
-  for (let waiting = false; !(await takeLock(path)); waiting = true) {
-    if (!waiting) log(`Waiting for another set-up of Emscripten (its lock: ${path})`);
-    await sleep(500);
-  }
-  try {
-    return await body();
-  } finally {
-    await rm(path, { force: true });
-  }
-}
-
-/** @param {string} path */
-async function takeLock(path) {
-  try {
-    await symlink(String(process.pid), path);
-    return true;
-  } catch (error) {
-    if (!hasCode(error, "EEXIST")) throw error;
-    const owner = Number(await readlink(path).catch(() => process.pid));
-    if (!isRunning(owner)) await rm(path, { force: true });
-    return false;
-  }
-}
-
-/** @param {number} pid */
-function isRunning(pid) {
-  if (pid === process.pid) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return hasCode(error, "EPERM");
-  }
-}
-
-/**
- * @param {unknown} error
- * @param {string} code
- */
-function hasCode(error, code) {
-  return error instanceof Error && "code" in error && error.code === code;
 }
