@@ -209,10 +209,9 @@ export class WebGpuNorm {
     const elements =
       source.array ?? stateOf(source.tensor!)!.owner.block!.backend.elementsOf(source);
     const stored = convert(elements, source.dtype, target);
-    const usage = USAGE.storage | USAGE.copySource | USAGE.copyTarget;
+    const usage = USAGE.storage | USAGE.copySource;
     return this.#device.watch("tensor", () => {
-      const buffer = this.#device.buffer(stored.byteLength, usage, stored);
-      return new GpuTensor(buffer, dims, target);
+      return new GpuTensor(this.#device.upload(stored, usage), dims, target);
     });
   }
 

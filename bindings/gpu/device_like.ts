@@ -62,6 +62,7 @@ export interface GPUDeviceLike {
   readonly lost: Promise<{ readonly reason?: string | undefined; readonly message: string }>;
   readonly queue: {
     submit(buffers: never[]): void;
+    writeBuffer(buffer: never, offset: number, data: never): void;
     onSubmittedWorkDone(): Promise<unknown>;
   };
   createBuffer(descriptor: never): GPUBufferLike;

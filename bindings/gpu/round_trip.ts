@@ -14,10 +14,10 @@ import type { WebGpuNorm } from "../webgpu.js";
 
 type Values = Record<string, unknown>;
 
-/** The bytes of a typed array or tensor-like object that could go to the GPU. */
-export function bytesOf(x: unknown): number {
+/** The typed array, if there is one, of values that could go to the GPU. */
+export function arrayOf(x: unknown): OwnArray | undefined {
   const data = typedArrayTag(x) === undefined ? (x as { data?: unknown } | null)?.data : x;
-  return typedArrayTag(data) === undefined ? 0 : (data as ArrayBufferView).byteLength;
+  return typedArrayTag(data) === undefined ? undefined : (data as OwnArray);
 }
 
 /**

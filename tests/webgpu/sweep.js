@@ -28,8 +28,8 @@ const isNormal = (/** @type {number} */ v) =>
   Number.isFinite(v) && (v === 0 || Math.abs(v) >= LEAST);
 const LEARNED = ["layerNorm", "rmsNorm", "groupNorm"];
 
-/** Every operation, then again with another layout and element type, and so on. */
-function* draws() {
+/** Every operation, then again with another layout and element type, and so on. @param {number[][]} sizes */
+function* draws(sizes) {
   const names = Object.keys(OPERATIONS);
   for (let turn = 0; ; turn++) {
     for (const [i, name] of names.entries()) {
@@ -37,7 +37,7 @@ function* draws() {
       const dtype = DTYPES[(turn + i) % DTYPES.length];
       const all = families(dtype);
       const family = all[(7 * turn + 5 * i) % all.length];
-      const [n, columns] = SIZES[(3 * turn + i) % SIZES.length];
+      const [n, columns] = sizes[(3 * turn + i) % sizes.length];
       const layouts = layoutsOf(op, n, columns);
       const layout = layouts[(turn + i) % layouts.length];
       const kinds = hasAffine(op) ? [...KINDS, ...CONDITIONAL_KINDS] : ["none"];
@@ -50,16 +50,17 @@ function* draws() {
 /**
  * @param {any} norm a WebGpuNorm
  * @param {number} time in milliseconds
+ * @param {number[][]} [sizes] of runs, and how many values stand beside each
  * @returns {Promise<{ cases: number, worst: number, where: string }>} errors as multiples of their bounds
  */
-export async function sweep(norm, time) {
+export async function sweep(norm, time, sizes = SIZES) {
   const end = performance.now() + time;
   const found = { cases: 0, worst: 0, where: "" };
   const keep = (/** @type {number} */ error, /** @type {string} */ where) => {
     found.cases++;
     if (error > found.worst || Number.isNaN(error)) Object.assign(found, { worst: error, where });
   };
-  for (const draw of draws()) {
+  for (const draw of draws(sizes)) {
     if (performance.now() > end) return found;
     const { name, dtype, family, kind, layout, turn } = draw;
     const where = `${name} ${dtype} ${family} [${layout.dims}] ${layout.name} ${kind} seed ${draw.seed}`;
