@@ -4,12 +4,8 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  compareVersions,
-  ensureEmscripten,
-  findEmscripten,
-  MINIMUM_VERSION,
-} from "../../tools/emscripten.js";
+import { compareVersions } from "../../tools/debian.js";
+import { ensureEmscripten, findEmscripten, MINIMUM_VERSION } from "../../tools/emscripten.js";
 import { run, SetupError } from "../../tools/process.js";
 import { ensurePackages } from "../../tools/setup.js";
 import { STEPS } from "../../tools/test.js";
