@@ -94,7 +94,7 @@ try {
   /** @type {Set<string>} */
   const kinds = new Set();
   await page.evaluate(
-    `import("/tests/bench/webgpu_round_trip.js").then(({ benchRoundTrips }) => benchRoundTrips(${quick ? 3 : 7}, ${gpu}, (step) => tellStep(step)))`,
+    `import("/tests/bench/webgpu_round_trip.js").then(({ benchRoundTrips }) => benchRoundTrips(${quick ? 3 : 5}, ${gpu}, (step) => tellStep(step)))`,
   );
   log("\nTransfers take at most half of wasm's time");
   for (const kind of kinds) {

@@ -5,6 +5,7 @@ import * as layernorm from "../../dist/index.js";
 import { Random } from "../js/data.js";
 import { store } from "../js/half.js";
 import { gpu, skip } from "./adapter.js";
+import { limited } from "./cases.js";
 
 /** Node's navigator has no gpu. @type {any} */
 const own = { gpu: undefined };
@@ -202,6 +203,21 @@ test("what a GPU gives for large values is what wasm gives", { skip }, async () 
   assertClose(await auto.localResponseNorm(x, options), ops.localResponseNorm(x, options));
   assert.ok(compiled > 0);
   await auto.webgpu(device);
+});
+
+test("what a GPU has no room for is wasm's, unless the GPU is asked for", { skip }, async () => {
+  const norm = await auto.webgpu();
+  await auto.webgpu(limited(norm, { maxBufferSize: 2 ** 20 }).device);
+  const x = new Float32Array(auto.THRESHOLD_BYTES.arithmetic / 4).fill(2);
+  const options = { shape: [1, 1024, x.length / 1024], size: 3 };
+  const expected = ops.localResponseNorm(x, options);
+  await assert.rejects(auto.localResponseNorm(x, { ...options, backend: "webgpu" }), {
+    name: "RangeError",
+    message: `tensor: "data" expected at most 1048576 bytes in one buffer (the device's maxBufferSize), got ${x.byteLength}`,
+  });
+  assert.equal(await auto.localResponseNorm(x, { ...options, out: x }), x);
+  assert.deepEqual(x, expected);
+  await auto.webgpu(norm.device);
 });
 
 test("x on the GPU stays there", { skip }, async () => {
