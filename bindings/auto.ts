@@ -1,6 +1,6 @@
 // The entry `layernorm/auto`: the same functions, async. Each call goes to WebGPU where x stands there, or where wasm would
 // compute so long that a GPU pays for the way there and back; else to wasm.
-import type { GPUAdapterLike, GPUDeviceLike, GPULike } from "./gpu/device_like.js";
+import type { GPUAdapterInfoLike, GPUDeviceLike, GPULike } from "./gpu/device_like.js";
 import { arrayOf, roundTrip, roundTripBackward } from "./gpu/round_trip.js";
 import * as wasm from "./index.js";
 import type {
@@ -243,7 +243,8 @@ let found: Promise<Found> | undefined;
 export async function webgpu(device?: GPUDeviceLike): Promise<WebGpuNorm> {
   if (device !== undefined) {
     const { WebGpuNorm } = await import("./webgpu.js");
-    found = Promise.resolve({ norm: new WebGpuNorm(device), isSoftware: false });
+    const norm = new WebGpuNorm(device);
+    found = Promise.resolve({ norm, isSoftware: isSoftware(device.adapterInfo) });
   }
   return (await find()).norm;
 }
@@ -269,11 +270,11 @@ async function create(): Promise<Found> {
   norm.device.lost.then(() => {
     found = undefined;
   });
-  return { norm, isSoftware: isSoftware(adapter) };
+  return { norm, isSoftware: isSoftware(adapter.info) };
 }
 
 /** Whether an adapter is a CPU in disguise. */
-function isSoftware({ info = {} }: GPUAdapterLike): boolean {
+function isSoftware(info: GPUAdapterInfoLike = {}): boolean {
   const { vendor, architecture, device, description, isFallbackAdapter } = info;
   const names = [vendor, architecture, device, description].join(" ");
   return isFallbackAdapter === true || /swiftshader|llvmpipe|lavapipe|basic render/i.test(names);

@@ -116,23 +116,28 @@ test("what the GPU does not have is refused when it is asked for, and wasm's oth
   );
 });
 
-test("values in memory go to a GPU where wasm's arithmetic takes long and they are large", {
-  skip,
-}, async () => {
-  const norm = await auto.webgpu();
-  // A GPU that is no CPU, and says so when it is used.
-  const device = new Proxy(norm.device, {
+const A_GPU = { vendor: "a maker of GPUs" };
+const A_CPU = { vendor: "mesa", description: "llvmpipe (LLVM 15.0.6, 256 bits)" };
+
+/** A device with some properties of its own. @param {any} device @param {Record<string, unknown>} own */
+const withOwn = (device, own) =>
+  new Proxy(device, {
     get(target, name) {
-      if (name === "createBuffer") {
-        return () => {
-          throw new Error("taken");
-        };
-      }
+      if (Object.hasOwn(own, name)) return own[/** @type {string} */ (name)];
       const value = target[name];
       return typeof value === "function" ? value.bind(target) : value;
     },
   });
-  await auto.webgpu(device);
+
+test("values in memory go to a GPU where wasm's arithmetic takes long and they are large", {
+  skip,
+}, async () => {
+  const norm = await auto.webgpu();
+  // It says so when it is used.
+  const createBuffer = () => {
+    throw new Error("taken");
+  };
+  await auto.webgpu(withOwn(norm.device, { adapterInfo: A_GPU, createBuffer }));
   const { memory, arithmetic } = auto.THRESHOLD_BYTES;
   assert.equal(memory, Number.POSITIVE_INFINITY);
   const isTaken = async (/** @type {string} */ op, /** @type {any[]} */ inputs, options = {}) => {
@@ -183,6 +188,11 @@ test("values in memory go to a GPU where wasm's arithmetic takes long and they a
     await isTaken("batchNormBackward", [x, x], { ...least.flat, training: true }),
     false,
   );
+  // A device of the caller's that is a CPU in disguise.
+  await auto.webgpu(withOwn(norm.device, { adapterInfo: A_CPU, createBuffer }));
+  const response = { size: 3, shape: [1, ...least.flat.shape] };
+  assert.equal(await isTaken("localResponseNorm", [x], response), false);
+  assert.equal(await isTaken("localResponseNorm", [x], { ...response, backend: "webgpu" }), true);
   await auto.webgpu(norm.device);
 });
 
@@ -192,14 +202,11 @@ test("what a GPU gives for large values is what wasm gives", { skip }, async () 
   const options = { shape: [1, 1024, n / 1024], size: 3 };
   const { device } = await auto.webgpu();
   let compiled = 0;
-  const counted = new Proxy(device, {
-    get(target, name) {
-      const value = target[name];
-      if (name === "createComputePipeline") compiled++;
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
-  await auto.webgpu(counted);
+  const createComputePipeline = (/** @type {object} */ descriptor) => {
+    compiled++;
+    return device.createComputePipeline(descriptor);
+  };
+  await auto.webgpu(withOwn(device, { adapterInfo: A_GPU, createComputePipeline }));
   assertClose(await auto.localResponseNorm(x, options), ops.localResponseNorm(x, options));
   assert.ok(compiled > 0);
   await auto.webgpu(device);
@@ -207,7 +214,8 @@ test("what a GPU gives for large values is what wasm gives", { skip }, async () 
 
 test("what a GPU has no room for is wasm's, unless the GPU is asked for", { skip }, async () => {
   const norm = await auto.webgpu();
-  await auto.webgpu(limited(norm, { maxBufferSize: 2 ** 20 }).device);
+  const { device } = limited(norm, { maxBufferSize: 2 ** 20 });
+  await auto.webgpu(withOwn(device, { adapterInfo: A_GPU }));
   const x = new Float32Array(auto.THRESHOLD_BYTES.arithmetic / 4).fill(2);
   const options = { shape: [1, 1024, x.length / 1024], size: 3 };
   const expected = ops.localResponseNorm(x, options);
