@@ -46,9 +46,9 @@ export type Cost = "memory" | "arithmetic";
 
 /**
  * Bytes of x from which on values in memory go to the GPU. By `npm run bench:webgpu`, whose figures stand in the README: the way
- * there and back alone, whatever the GPU, takes longer than wasm's whole call where memory bounds that, at every size from 1 to 256
- * MiB. Where arithmetic does, it takes at most half as long; but only calls from 16 MiB on (100 ms by wasm, and more) are worth the
- * start of a GPU at the first of them.
+ * there and back alone, whatever the GPU, takes longer than wasm's whole call where memory bounds that, or more than half as long, at
+ * every size from 1 to 256 MiB. Where arithmetic does, it takes at most half as long from 16 MiB on; and from there on a call by wasm
+ * takes some 100 ms, so that the start of a GPU counts little at the first one.
  */
 export const THRESHOLD_BYTES: Readonly<Record<Cost, number>> = {
   memory: Number.POSITIVE_INFINITY,
