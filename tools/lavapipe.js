@@ -31,17 +31,19 @@ const FOLDER_PREFIX = "lavapipe-";
 /** How the Vulkan loader is told of a driver. */
 const MANIFEST = "icd.json";
 
+/** The one that is installed. */
+const thisMachine = () => ({ driver: lavapipe(), version: installedVersion() });
+
 /**
  * What a process needs in its environment to find a lavapipe that Dawn takes.
  *
  * @param {Env} [env]
+ * @param {ReturnType<typeof thisMachine>} [installed]
  * @returns {{ VK_ICD_FILENAMES: string } | { reason: string }}
  */
-export function findLavapipe(env = process.env) {
-  const installed = lavapipe();
-  if (installed === undefined) return { reason: `lavapipe is not installed: ${PACKAGE}` };
-  const version = installedVersion();
-  if (version !== undefined && compareVersions(version, MINIMUM_VERSION) >= 0) return installed;
+export function findLavapipe(env = process.env, { driver, version } = thisMachine()) {
+  if (driver === undefined) return { reason: `lavapipe is not installed: ${PACKAGE}` };
+  if (version !== undefined && compareVersions(version, MINIMUM_VERSION) >= 0) return driver;
   const cache = cacheFolder(env);
   const newest = (existsSync(cache) ? readdirSync(cache) : [])
     .filter((name) => name.startsWith(FOLDER_PREFIX))
