@@ -1,18 +1,33 @@
 // Finds Emscripten on this machine, or sets it up in the user's cache folder.
 //
 // Debian's stable releases carry an Emscripten that is years old; its next suite carries a new one. That one is
-// fetched with the machine's own apt-get, so the signatures of its packages are checked as always, and unpacked
-// into a folder of its own: nothing is installed, and the system's packages stay as they are.
+// taken (debian.js).
 
 import { spawnSync } from "node:child_process";
-import { accessSync, constants, existsSync, readdirSync, realpathSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
-import { homedir } from "node:os";
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+} from "node:fs";
+import { mkdir, readdir, rename, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { buildSystemLibraries, unpackEmscripten } from "./emscripten_folder.js";
-import { withLock } from "./lock.js";
-import { findCommands, isExecutable, SetupError } from "./process.js";
-import { compareVersions } from "./versions.js";
+import {
+  apt,
+  aptProgress,
+  cacheFolder,
+  compareVersions,
+  makeCacheFolder,
+  offeredVersion,
+  openSuite,
+  progress,
+  removeFolder,
+  withLock,
+} from "./debian.js";
+import { findCommands, isExecutable, run, SetupError } from "./process.js";
 
 /**
  * @typedef {import("./process.js").Log} Log
@@ -31,10 +46,28 @@ import { compareVersions } from "./versions.js";
 
 /** The first version with everything the build uses: final relaxed SIMD, --emit-tsd, -sEMBIND_AOT. */
 export const MINIMUM_VERSION = "6.0.5";
+
+const SUITE = "forky";
 export const INSTALL_PAGE = "https://emscripten.org/docs/getting_started/downloads.html";
 const FOLDER_PREFIX = "emscripten-";
 /** Written last: a folder without it was interrupted, and is made anew. */
 const COMPLETE = "complete";
+
+const WARM_UP = `#include <emscripten/bind.h>
+#include <iostream>
+static int twice(int x) { return 2 * x; }
+EMSCRIPTEN_BINDINGS(warm_up) { emscripten::function("twice", &twice); }
+int main() { std::cout << twice(21) << std::endl; }
+`;
+/**
+ * Each is linked with other variants of the system libraries: the module, the C++ tests, and the programs with which
+ * CMake tries the compiler.
+ */
+const WARM_UP_FLAGS = [
+  ["-O3", "-fno-rtti", "-DEMSCRIPTEN_HAS_UNBOUND_TYPE_NAMES=0", "--no-entry"],
+  ["-O3", "-sEXIT_RUNTIME"],
+  ["-O0"],
+];
 
 /**
  * @param {{ log: Log, env?: Env }} options
@@ -68,7 +101,7 @@ export async function installEmscripten({ log, env = process.env }) {
   try {
     checkInstallers(env);
     const cache = await makeCacheFolder(env);
-    const emscripten = await withLock(join(cache, "lock"), log, "Emscripten", async () => {
+    const emscripten = await withLock(join(cache, "lock"), log, async () => {
       // Another process may have done it while this one waited for the lock.
       return findCached(env) ?? (await installInto(cache, log));
     });
@@ -186,30 +219,11 @@ function describeCached(cache, version) {
 }
 
 /** @param {Env} env */
-function cacheFolder(env) {
-  return resolve(env.XDG_CACHE_HOME || join(homedir(), ".cache"), "layernorm");
-}
-
-/** @param {Env} env */
 function checkInstallers(env) {
   const missing = ["apt-get", "apt-cache", "dpkg", "patchelf"].filter(
     (name) => findCommands(name, env).length === 0,
   );
   if (missing.length > 0) throw new SetupError(`missing for that: ${missing.join(", ")}`);
-}
-
-/** @param {Env} env */
-async function makeCacheFolder(env) {
-  const cache = cacheFolder(env);
-  try {
-    await mkdir(cache, { recursive: true });
-    accessSync(cache, constants.W_OK);
-  } catch {
-    throw new SetupError(
-      `cannot write to ${cache}; XDG_CACHE_HOME can name another folder than ~/.cache`,
-    );
-  }
-  return cache;
 }
 
 /**
@@ -219,11 +233,178 @@ async function makeCacheFolder(env) {
 async function installInto(cache, log) {
   const start = Date.now();
   log(`Setting up Emscripten in ${cache} (once; it takes a few minutes and 0.9 GB)`);
-  const version = await unpackEmscripten(cache, MINIMUM_VERSION, (of) => FOLDER_PREFIX + of, log);
+  const version = await unpackInto(cache, log);
   const emscripten = describeCached(cache, version);
   const folder = join(cache, FOLDER_PREFIX + version);
   await buildSystemLibraries(emscripten, folder, log);
   await writeFile(join(folder, COMPLETE), "");
   log(`  done in ${Math.round((Date.now() - start) / 1000)} s`);
   return emscripten;
+}
+
+/**
+ * Makes the folder of an Emscripten in which all is there but its system libraries.
+ *
+ * @param {string} cache
+ * @param {Log} log
+ * @returns {Promise<string>} its version
+ */
+async function unpackInto(cache, log) {
+  const work = join(cache, "partial");
+  const prefix = join(work, "prefix");
+  try {
+    await removeFolder(work);
+    await mkdir(prefix, { recursive: true });
+    const packages = await download(work, log);
+    const unpacked = progress(log, "unpacked", packages.length);
+    for (const file of packages) {
+      await run("dpkg", ["--extract", file, prefix]);
+      unpacked();
+    }
+    const versionFile = join(prefix, "usr/share/emscripten/emscripten-version.txt");
+    const version = readFileSync(versionFile, "utf8").replace(/["\s]/g, "");
+    const target = join(cache, FOLDER_PREFIX + version);
+    const llvm = newestLlvm(prefix);
+    log(`  adapting LLVM (${llvm}) and Binaryen to this system`);
+    await adaptPrograms(prefix, target, llvm);
+    await configure(prefix, llvm);
+    await removeFolder(target);
+    await rename(prefix, target);
+    return version;
+  } finally {
+    await removeFolder(work);
+  }
+}
+
+/**
+ * Downloads Emscripten's packages from Debian's suite.
+ *
+ * @param {string} work
+ * @param {Log} log
+ * @returns {Promise<string[]>} the paths of the .deb files
+ */
+async function download(work, log) {
+  const { archive, options } = await openSuite(SUITE, work, log);
+  const offered = await offeredVersion("emscripten", options);
+  if (offered === undefined || compareVersions(offered, MINIMUM_VERSION) < 0) {
+    throw new SetupError(`Debian ${SUITE} at ${archive} has ${offered ?? "none"}`);
+  }
+  await apt(
+    "apt-get",
+    ["install", "--yes", "--download-only", "--no-install-recommends", "emscripten", ...options],
+    aptProgress(log),
+  );
+  const archives = join(work, "apt/cache/archives");
+  return (await readdir(archives))
+    .filter((name) => name.endsWith(".deb"))
+    .map((name) => join(archives, name));
+}
+
+/** @param {string} prefix */
+function newestLlvm(prefix) {
+  const versions = readdirSync(join(prefix, "usr/lib"))
+    .filter((name) => /^llvm-\d+$/.test(name))
+    .sort((a, b) => compareVersions(a.slice(5), b.slice(5)));
+  return /** @type {string} */ (versions.at(-1));
+}
+
+/**
+ * Makes the programs use the C library that they were built against, which is newer than the system's. Their
+ * interpreter has to be an absolute path, so they run only once the prefix is at its target.
+ *
+ * @param {string} prefix
+ * @param {string} target
+ * @param {string} llvm
+ */
+async function adaptPrograms(prefix, target, llvm) {
+  const usr = join(prefix, "usr");
+  const [libraries, loader] = findLoader(join(usr, "lib"));
+  const path = join(target, "usr/lib", libraries);
+  const runPath = ["--set-rpath", path, "--force-rpath"];
+  const programs = [
+    ...elfFiles(join(usr, "lib", llvm, "bin")),
+    ...elfFiles(join(usr, "bin")).filter((file) => file.startsWith(join(usr, "bin/wasm"))),
+  ];
+  await run("patchelf", ["--set-interpreter", join(path, loader), ...runPath, ...programs]);
+  // A library's own run path replaces that of the program.
+  const shared = [libraries, join(llvm, "lib")]
+    .flatMap((folder) => elfFiles(join(usr, "lib", folder)))
+    .filter((file) => file.includes(".so"));
+  for (const library of shared) {
+    const ownPath = await run("patchelf", ["--print-rpath", library]);
+    if (ownPath.trim() !== "") await run("patchelf", [...runPath, library]);
+  }
+}
+
+/**
+ * @param {string} folder
+ * @returns {[libraries: string, loader: string]} the folder of the architecture's libraries, and the dynamic loader in it
+ */
+function findLoader(folder) {
+  for (const name of readdirSync(folder).filter((entry) => entry.endsWith("-linux-gnu"))) {
+    const loader = readdirSync(join(folder, name)).find((file) => file.startsWith("ld-linux"));
+    if (loader !== undefined) return [name, loader];
+  }
+  throw new SetupError(`the packages of Debian ${SUITE} hold no dynamic loader`);
+}
+
+/** @param {string} folder */
+function elfFiles(folder) {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(folder, entry.name))
+    .filter(isElf);
+}
+
+/** @param {string} path */
+function isElf(path) {
+  const magic = Buffer.alloc(4);
+  const file = openSync(path, "r");
+  readSync(file, magic);
+  closeSync(file);
+  return magic.equals(Buffer.from("\x7fELF"));
+}
+
+/**
+ * @param {string} prefix
+ * @param {string} llvm
+ */
+async function configure(prefix, llvm) {
+  // Emscripten replaces $CFGDIR by the folder of this file.
+  await writeFile(
+    join(prefix, "usr/share/emscripten/.emscripten"),
+    [
+      `LLVM_ROOT = '$CFGDIR/../../lib/${llvm}/bin'`,
+      "BINARYEN_ROOT = '$CFGDIR/../..'",
+      "NODE_JS = 'node'",
+      "CACHE = '$CFGDIR/../../../cache'",
+      "",
+    ].join("\n"),
+  );
+}
+
+/**
+ * Emscripten builds each system library when a program first needs it; here, so that no later build stops for a minute.
+ *
+ * @param {Emscripten} emscripten
+ * @param {string} folder
+ * @param {Log} log
+ */
+async function buildSystemLibraries(emscripten, folder, log) {
+  log("  building Emscripten's system libraries");
+  const work = join(folder, "warm_up");
+  await mkdir(work);
+  const source = join(work, "warm_up.cc");
+  await writeFile(source, WARM_UP);
+  for (const flags of WARM_UP_FLAGS) {
+    const output = join(work, "warm_up.js");
+    await run(emscripten.emxx, [...flags, "-msimd128", "-lembind", source, "-o", output], {
+      env: emscripten.env,
+      onLine: (line) => {
+        const library = /generating system library: .*?([^/]+\.a)\.\.\./.exec(line)?.[1];
+        if (library !== undefined) log(`    ${library}`);
+      },
+    });
+  }
+  await removeFolder(work);
 }

@@ -8,10 +8,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { lavapipe } from "../tests/webgpu/environment.js";
-import { aptProgress } from "./apt.js";
+import { aptProgress, compareVersions } from "./debian.js";
 import { findEmscripten, INSTALL_PAGE, installEmscripten, MINIMUM_VERSION } from "./emscripten.js";
 import { findCommands, run, runScript, SetupError } from "./process.js";
-import { compareVersions } from "./versions.js";
 
 /**
  * @typedef {import("./emscripten.js").Emscripten} Emscripten
