@@ -66,6 +66,7 @@ async function bundle(output) {
       main: join(WEB, "main.js"),
       early: join(WEB, "early.js"),
       styles: join(WEB, "styles.css"),
+      later: join(WEB, "later.css"),
       icon: join(WEB, "icon.svg"),
       // A worker's file is found by its name, beside the chunk that starts it.
       experiments: join(WEB, "experiments", "worker.js"),
@@ -80,6 +81,8 @@ async function bundle(output) {
     minify: true,
     format: "esm",
     target: ["chrome123", "firefox120", "safari17.5"],
+    // Modules are UTF-8 wherever they come from: Russian as it is takes a third of the bytes.
+    charset: "utf8",
     loader: { ".svg": "copy", ".wasm": "file" },
     assetNames: "[name]-[hash]",
     external: ["fonts/*"],
@@ -146,7 +149,7 @@ const fillSections = {
   name: "fill-sections",
   setup({ onLoad }) {
     onLoad({ filter: /\.html$/ }, async ({ path }) => ({
-      contents: fillFormulas(await readFile(path, "utf8")).replace(/\n\s*/g, "\n"),
+      contents: unindented(fillFormulas(await readFile(path, "utf8"))),
       loader: "text",
     }));
   },
@@ -179,7 +182,12 @@ function fillPage(template) {
     /(<li data-erratum="(\w+)">)/g,
     (_, tag, name) => tag + erratum(name),
   );
-  return fillStrings(fillFormulas(page));
+  return fillStrings(fillFormulas(unindented(page)));
+}
+
+/** @param {string} html whose only text with lines of its own is put in by the page */
+function unindented(html) {
+  return html.replace(/<!--.*?-->/gs, "").replace(/\n\s*/g, "\n");
 }
 
 /** @param {string} html */
@@ -295,7 +303,14 @@ function toItalic(letter) {
 async function cutFont(packageName, name, characters, options) {
   const font = await readFile(join(ROOT, "node_modules", packageName, "files", `${name}.woff2`));
   const kept = [...new Set(characters)].sort().join("");
-  return subsetFont(font, kept, { targetFormat: "woff2", ...options });
+  return subsetFont(font, kept, {
+    targetFormat: "woff2",
+    // No other forms of the same characters, as small capitals and old-style figures: the page asks for none.
+    noLayoutClosure: true,
+    // For screens of large pixels without smoothing. The text's fonts have no hints to begin with.
+    noHinting: true,
+    ...options,
+  });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await buildWeb();

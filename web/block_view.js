@@ -14,7 +14,7 @@ import {
 } from "./block_shape.js";
 import { cuboid } from "./cuboid.js";
 import { currentLanguage, t } from "./i18n.js";
-import { base, equals, math, number, operand, piece, sum } from "./math.js";
+import { base, equals, equation, math, number, operand, piece, sum } from "./math.js";
 import { show, showTyped } from "./numbers.js";
 import { line, quotient } from "./steps.js";
 import { numberHtml } from "./views.js";
@@ -23,6 +23,7 @@ import { numberHtml } from "./views.js";
 /** @typedef {import("./block_shape.js").Norm} Norm */
 /** @typedef {import("./block_shape.js").Region} Region */
 /** @typedef {import("./exploring.js").Exploring} Exploring */
+/** @typedef {import("./numbers.js").Shown} Shown */
 
 export class BlockView {
   /** @type {Exploring | undefined} */
@@ -218,39 +219,51 @@ function sheets(items, values) {
 function working(values, { count, mean, variance, rstd, x, normalized }, eps) {
   const language = currentLanguage();
   const shown = (/** @type {number} */ value) => show(value, language);
-  const typed = (/** @type {number} */ value) => showTyped(value, language);
   const n = `<mn>${count}</mn>`;
-  const factor = piece("rstd", { variance: number(shown(variance)), eps: number(typed(eps)) });
-  const factorLine = line(`${math(factor)} ${equals(shown(rstd))}`, "rstd");
+  const of = values.map((value) => showTyped(value, language));
+  const [chosen, spread, added] = [
+    showTyped(x, language),
+    shown(variance),
+    showTyped(eps, language),
+  ];
+  const factor = shown(rstd);
+  const root = math(piece("rstd", { variance: number(spread), eps: number(added) }));
+  const factorLine = line(`${root} ${equals(factor, { from: [spread, added] })}`, "rstd");
+  const last = (
+    /** @type {import("./math.js").Piece} */ name,
+    /** @type {Shown[]} */ from,
+    /** @type {Record<string, string>} */ slots,
+  ) => {
+    const side = equation(name, from, { x: number(chosen), rstd: number(factor), ...slots });
+    return line(`${math(side)} ${equals(shown(normalized), { from })}`, "normalized");
+  };
   if (mean === undefined) {
-    const squares = values.map((value) => piece("square", { x: base(typed(value)) }));
-    const result = piece("blockRmsNormalized", { x: number(typed(x)), rstd: number(shown(rstd)) });
+    const squares = of.map((value) => piece("square", { x: base(value) }));
     return [
       line(
-        `${sum(piece("meanSquareLead", { n }), squares, ")")} ${quotient(variance, count)}`,
+        `${sum(piece("meanSquareLead", { n }), squares, ")")} ${quotient(variance, count, of)}`,
         "mean-square",
       ),
       factorLine,
-      line(`${math(result)} ${equals(shown(normalized))}`, "normalized"),
+      last("blockRmsNormalized", [chosen, factor], {}),
     ].join("");
   }
-  const terms = values.map((value) => number(typed(value)));
-  const deviations = values.map((value) =>
-    piece("squaredDeviation", { x: number(typed(value)), mean: operand(shown(mean)) }),
+  const centre = shown(mean);
+  const deviations = of.map((value) =>
+    piece("squaredDeviation", { x: number(value), mean: operand(centre) }),
   );
-  const result = piece("blockNormalized", {
-    x: number(typed(x)),
-    mean: operand(shown(mean)),
-    rstd: number(shown(rstd)),
-  });
+  const leads = [
+    equation("blockMeanLead", of, { n }),
+    equation("blockVarianceLead", [...of, centre], { n }),
+  ];
   return [
-    line(`${sum(piece("blockMeanLead", { n }), terms, ")")} ${quotient(mean, count)}`, "mean"),
+    line(`${sum(leads[0], of.map(number), ")")} ${quotient(mean, count, of)}`, "mean"),
     line(
-      `${sum(piece("blockVarianceLead", { n }), deviations, "]")} ${quotient(variance, count)}`,
+      `${sum(leads[1], deviations, "]")} ${quotient(variance, count, [...of, centre])}`,
       "variance",
     ),
     factorLine,
-    line(`${math(result)} ${equals(shown(normalized))}`, "normalized"),
+    last("blockNormalized", [chosen, centre, factor], { mean: operand(centre) }),
   ].join("");
 }
 

@@ -2,9 +2,10 @@
 // Only sections that are loaded when they are reached import this, so uPlot is not part of the first view.
 
 import uPlot from "uplot";
+import { drawing } from "./drawing.js";
 import { currentLanguage, t } from "./i18n.js";
 import { show, toText } from "./numbers.js";
-import { onThemeChange } from "./theme.js";
+import { painted, paintedIn } from "./theme.js";
 
 /**
  * @typedef {object} Line
@@ -42,15 +43,6 @@ const MOST_ROWS = 40;
 const DOTTED_BELOW = 4;
 const FONT = '12px "Page", system-ui, sans-serif';
 
-/** All that are on the page. @type {Set<Chart>} */
-const charts = new Set();
-const redrawAll = () => {
-  for (const chart of charts) chart.redraw();
-};
-onThemeChange(redrawAll);
-// Text on a canvas does not wait for its font.
-document.fonts.addEventListener("loadingdone", redrawAll);
-
 export class Chart {
   #options;
   /** @type {Data} */
@@ -66,6 +58,7 @@ export class Chart {
   /** @type {uPlot} */
   #uplot;
   #observer;
+  #painted;
 
   /**
    * @param {HTMLElement} target which is emptied
@@ -83,14 +76,11 @@ export class Chart {
     this.#root.append(this.#makeLegend(), this.#makeDetails());
     target.replaceChildren(this.#root);
     this.#uplot = new uPlot(this.#uplotOptions(), /** @type {any} */ (copyOf(data)), this.#plot);
+    this.#painted = paintedIn(target, () => this.#redraw());
     this.#observer = new ResizeObserver(() => {
-      const width = this.#plot.clientWidth;
-      if (width > 0 && width !== this.#uplot.width) {
-        this.#uplot.setSize({ width, height: this.#height });
-      }
+      if (this.#hasNewWidth) drawing.ask([this.#painted]);
     });
     this.#observer.observe(this.#plot);
-    charts.add(this);
   }
 
   /** @param {Data} data */
@@ -100,15 +90,24 @@ export class Chart {
     if (this.#details.open) this.#fillTable();
   }
 
-  redraw() {
-    this.#uplot.redraw(false);
-  }
-
   destroy() {
-    charts.delete(this);
+    painted.delete(this.#painted);
     this.#observer.disconnect();
     this.#uplot.destroy();
     this.#root.remove();
+  }
+
+  get #hasNewWidth() {
+    const width = this.#plot.clientWidth;
+    return width > 0 && width !== this.#uplot.width;
+  }
+
+  #redraw() {
+    if (this.#hasNewWidth) {
+      this.#uplot.setSize({ width: this.#plot.clientWidth, height: this.#height });
+    } else {
+      this.#uplot.redraw(false);
+    }
   }
 
   get #height() {
@@ -199,7 +198,10 @@ export class Chart {
 
   #makeDetails() {
     const summary = document.createElement("summary");
-    summary.textContent = t("chartNumbers");
+    const whose = document.createElement("span");
+    whose.className = "unseen";
+    whose.textContent = `: ${this.#options.label}`;
+    summary.append(t("chartNumbers"), whose);
     const scroll = document.createElement("div");
     scroll.className = "chart-scroll";
     scroll.tabIndex = 0;

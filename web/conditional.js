@@ -3,7 +3,7 @@
 import { layerNorm } from "layernorm";
 import { conditionMap, scaleAndShift } from "./condition_map.js";
 import { currentLanguage, t } from "./i18n.js";
-import { leading, number, operand, piece, vector } from "./math.js";
+import { equation, leading, number, operand, piece, signOf, vector } from "./math.js";
 import { show, showTyped, showVector, toText, typedVectorText, vectorText } from "./numbers.js";
 import { around, bars } from "./plot.js";
 import { entry, line, list } from "./steps.js";
@@ -48,31 +48,33 @@ export function renderConditional(x, c, eps) {
     /** @type {number[]} */ values,
     /** @type {string} */ result,
   ) => {
+    const [factors, results] = [of.map(typed), showVector(values, language)];
     const from = vector(
-      piece(lead, { c: number(shownC), factor: operand(shownC) }),
-      of.map(typed),
+      equation(lead, [shownC, ...factors], { c: number(shownC), factor: operand(shownC) }),
+      factors,
       language,
     );
-    return line(`${from} ${vector(leading("="), showVector(values, language), language)}`, result);
+    const sign = leading(signOf([shownC, ...factors, ...results]));
+    return line(`${from} ${vector(sign, results, language)}`, result);
   };
   const [shownNormalized, shownOutput] = [
     showVector(normalized, language),
     showVector(output, language),
   ];
   const entries = output.map((_, i) => {
+    const from = [shownNormalized[i], show(scale[i], language), show(shift[i], language)];
     const slots = {
-      normalized: operand(shownNormalized[i]),
-      scale: operand(show(scale[i], language)),
-      shift: operand(show(shift[i], language)),
+      normalized: operand(from[0]),
+      scale: operand(from[1]),
+      shift: operand(from[2]),
     };
-    return entry(piece("conditional", slots), shownOutput[i]);
+    return entry(piece("conditional", slots), shownOutput[i], from);
   });
-  const isRounded = shownOutput.some(({ exact }) => !exact);
   element("conditional-working").innerHTML = [
     map("scaleLead", scaleOfC, scale, "scale"),
     map("shiftLead", shiftOfC, shift, "shift"),
     list(entries),
-    line(vector(piece(isRounded ? "outputAbout" : "output"), shownOutput, language), "output"),
+    line(vector(equation("output", shownOutput), shownOutput, language), "output"),
   ].join("");
   element("condition-note").innerHTML = c === 0 ? t("conditionZero") : t("conditionText");
   const width = pictureWidth(2);

@@ -1,29 +1,35 @@
 // Draws the page a part at a time, so that nothing keeps the visitor waiting: what is on the screen first, and in each frame
-// no more than a frame has room for. Sections wait off the screen without being laid out (`data-drawn`, in the style sheet).
+// no more than a frame has room for. Off the screen sections are not laid out, but in one frame when they have been drawn
+// (`data-fresh`, in the style sheet), so that the page has its height.
 
 /** @typedef {{ id: string, draw: () => void }} Part of the section, or the form, with that id */
 
 /** Of a frame, for JavaScript: laying out and painting what it makes takes a browser about three times as long. */
 const BUDGET_MS = 3;
+/** Of a section that is laid out anew and nothing else: a frame has room for no second one. */
+const nothing = () => {};
 /** A page in the background has no frames. */
 const HIDDEN_FRAME_MS = 250;
 
-export class Drawing {
+class Drawing {
   /** In the order in which they were asked for. @type {Set<Part>} */
   #waiting = new Set();
   /** @type {Set<string>} */
   #onScreen = new Set();
+  /** Drawn since the last frame. @type {Set<HTMLElement>} */
+  #fresh = new Set();
   #isScheduled = false;
   /** @type {(() => void)[]} who is told when nothing waits any more */
   #toTell = [];
-  #onError;
+  /** Told of a part that could not be drawn: the others are given up. @type {(error: unknown) => void} */
+  onError = (error) => {
+    throw error;
+  };
   #sections = /** @type {NodeListOf<HTMLElement>} */ (
     document.querySelectorAll("article > section, #settings")
   );
 
-  /** @param {(error: unknown) => void} onError called when a part could not be drawn: the others are given up */
-  constructor(onError) {
-    this.#onError = onError;
+  constructor() {
     const observer = new IntersectionObserver((entries) => {
       for (const { target, isIntersecting } of entries) {
         if (isIntersecting) this.#onScreen.add(target.id);
@@ -42,15 +48,16 @@ export class Drawing {
   }
 
   /**
-   * Every section is laid out anew in its turn, whether or not it has a part.
+   * For what changes every section at once, as the language, the theme and the window's width do: each is laid out anew in its
+   * turn, whether or not it has a part.
    *
-   * @param {readonly Part[]} parts
+   * @param {Iterable<Part>} given
    */
-  askAll(parts) {
-    for (const section of this.#sections) delete section.dataset.drawn;
+  askAll(given) {
+    const parts = [...given];
     const ids = new Set(parts.map(({ id }) => id));
     const others = [...this.#sections].filter(({ id }) => !ids.has(id));
-    this.ask([...parts, ...others.map(({ id }) => ({ id, draw: () => {} }))]);
+    this.ask([...parts, ...others.map(({ id }) => ({ id, draw: nothing }))]);
   }
 
   /**
@@ -90,23 +97,35 @@ export class Drawing {
   }
 
   #drawSome() {
-    // Nobody waits for a frame of a page in the background.
-    const end = performance.now() + (document.hidden ? Number.POSITIVE_INFINITY : BUDGET_MS);
+    const end = performance.now() + BUDGET_MS;
+    this.#leave();
     try {
-      do this.#drawNext();
-      while (this.#waiting.size > 0 && performance.now() < end);
+      let hasRoom = true;
+      while (hasRoom && this.#waiting.size > 0) {
+        const { draw } = this.#drawNext();
+        // Nobody waits for a frame of a page in the background.
+        hasRoom = document.hidden || (draw !== nothing && performance.now() < end);
+      }
     } catch (error) {
       this.#waiting.clear();
-      this.#onError(error);
+      this.onError(error);
     }
     if (this.#waiting.size > 0) return this.#schedule();
     delete document.documentElement.dataset.drawing;
     const toTell = this.#toTell.splice(0);
     onFrame(() => {
+      this.#leave();
       for (const tell of toTell) tell();
     });
   }
 
+  /** What was drawn in the frame before: the browser knows how high it is. */
+  #leave() {
+    for (const section of this.#fresh) delete section.dataset.fresh;
+    this.#fresh.clear();
+  }
+
+  /** @returns {Part} */
   #drawNext() {
     const waiting = [...this.#waiting];
     const part = waiting.find(({ id }) => this.#onScreen.has(id)) ?? waiting[0];
@@ -114,9 +133,17 @@ export class Drawing {
     part.draw();
     const isWhole = waiting.every((other) => other === part || other.id !== part.id);
     const section = document.getElementById(part.id);
-    if (isWhole && section !== null) section.dataset.drawn = "";
+    if (isWhole && section !== null) {
+      section.dataset.drawn = "";
+      section.dataset.fresh = "";
+      this.#fresh.add(section);
+    }
+    return part;
   }
 }
+
+/** The page's. */
+export const drawing = new Drawing();
 
 /** @param {() => void} callback called once, in the next frame */
 export function onFrame(callback) {

@@ -18,9 +18,7 @@ export const FORMULAS = {
 /** Pieces that the page fills with numbers: `@name@` is a slot, k the vector's number, n its length. */
 export const PIECES = {
   normalizedVector: String.raw`\hat{\mathbf{x}}_{@k@} =`,
-  normalizedVectorAbout: String.raw`\hat{\mathbf{x}}_{@k@} \approx`,
   scaledVector: String.raw`\mathbf{y}_{@k@} =`,
-  scaledVectorAbout: String.raw`\mathbf{y}_{@k@} \approx`,
   meanLead: String.raw`\mu_{@k@} = \frac{1}{@n@} \, (`,
   varianceLead: String.raw`\sigma^2_{@k@} = \frac{1}{@n@} \, [`,
   meanSquareLead: String.raw`\frac{1}{@n@} \, (`,
@@ -49,5 +47,4 @@ export const PIECES = {
   shiftLead: String.raw`\mathrm{shift}(@c@) = @c@ \cdot`,
   conditional: String.raw`@normalized@ \cdot (1 + @scale@) + @shift@`,
   output: String.raw`\mathbf{y} =`,
-  outputAbout: String.raw`\mathbf{y} \approx`,
 };

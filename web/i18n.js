@@ -32,20 +32,24 @@ export function t(key, values = {}) {
   return tie(text).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
 }
 
+/** What a line may not end with: the first part of 10–15, 1/√x, pre-LN. */
+const FIRST_PART = /(?:\d[–/]|\b(?:pre|post)-)(?=\d|√|LN)/gi;
+
 /**
- * Russian lines do not end with a short word, nor begin with a dash.
+ * Numbers and names stay whole. Russian lines do not end with a short word, nor begin with a dash.
  *
  * @param {string} text
  */
 function tie(text) {
-  if (currentLanguage() !== "ru") return text;
-  return text
+  const whole = text.replace(FIRST_PART, "$&\u2060");
+  if (currentLanguage() !== "ru") return whole;
+  return whole
     .replace(/(?<=^|[\s(«\u00a0])([а-яё]{1,2}) /gi, "$1\u00a0")
     .replace(/ ([—%])/g, "\u00a0$1");
 }
 
 /**
- * Puts the language's strings where the page asks for them.
+ * Makes a language the page's: what is asked for from now on is in it, and what stands on the page waits for `fillIn`.
  *
  * @param {Language} language
  * @param {Record<string, string>} values
@@ -59,12 +63,10 @@ export async function translate(language, values) {
   strings = Object.assign({}, ...loaded.map(({ default: some }) => some));
   const root = document.documentElement;
   root.lang = language;
-  fillIn(root);
   for (const link of document.querySelectorAll(".languages a")) {
     if (link.getAttribute("lang") === language) link.setAttribute("aria-current", "true");
     else link.removeAttribute("aria-current");
   }
-  delete root.dataset.translating;
   return true;
 }
 
@@ -85,12 +87,14 @@ export async function addStrings(name, load) {
 }
 
 /**
- * `data-t` asks for content, `data-t-<name>` for an attribute.
+ * Puts the language's strings where the page asks for them: `data-t` asks for content, `data-t-<name>` for an attribute.
  *
  * @param {Element} root
+ * @param {{ except?: string }} [options] a selector of what is left as it is
  */
-export function fillIn(root) {
-  for (const element of root.querySelectorAll("*")) {
+export function fillIn(root, { except } = {}) {
+  const wanted = except === undefined ? "*" : `:not(${except} *)`;
+  for (const element of root.querySelectorAll(wanted)) {
     for (const { name, value } of [...element.attributes]) {
       if (name === "data-t") element.innerHTML = t(value, standing);
       else if (name.startsWith("data-t-")) element.setAttribute(name.slice(7), t(value, standing));

@@ -3,14 +3,15 @@
 import { init } from "layernorm";
 import { BlockView } from "./block_view.js";
 import { renderConditional } from "./conditional.js";
-import { Drawing } from "./drawing.js";
+import { drawing } from "./drawing.js";
 import { CONDITION_STEP, exploringFromHash, exploringToHash, fitted, START } from "./exploring.js";
 import { Form } from "./form.js";
-import { currentLanguage, t, translate } from "./i18n.js";
+import { currentLanguage, fillIn, t, translate } from "./i18n.js";
 import { PARTS } from "./parts.js";
 import { Places } from "./places.js";
 import { Sections } from "./sections.js";
 import { fromHash, toHash } from "./settings.js";
+import { onThemeChange, painted } from "./theme.js";
 import { watchWidth } from "./views.js";
 import { work } from "./worked_example.js";
 
@@ -18,6 +19,8 @@ import { work } from "./worked_example.js";
 
 /** Browsers limit how often an address may change, and a moving slider changes it often. */
 const ADDRESS_DELAY_MS = 300;
+/** Each is drawn, and put in another language, in its turn. */
+const SECTIONS = "article > section";
 const STRING_VALUES = { version: PACKAGE_VERSION };
 
 /** @param {string} id */
@@ -25,6 +28,8 @@ const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id))
 
 // Everything below speaks the page's language.
 await translate(currentLanguage(), STRING_VALUES);
+fillIn(document.documentElement);
+delete document.documentElement.dataset.translating;
 
 const form = new Form(changed);
 const block = new BlockView(explore);
@@ -35,7 +40,7 @@ let addressTimer = 0;
 /** @type {unknown} */
 let failure;
 
-const drawing = new Drawing(fail);
+drawing.onError = fail;
 /** What follows the visitor's numbers. */
 const parts = [
   ...PARTS.map((part) => ({ ...part, draw: () => part.draw(works, form.settings) })),
@@ -51,20 +56,19 @@ const ready = init().then(
     return false;
   },
 );
-const sections = new Sections(form, ready, drawing);
+const sections = new Sections(form, ready);
 const places = new Places(askFor);
 
 start();
 
 async function start() {
   setUpTheme();
+  setUpPrinting();
   setUpLanguages();
   setUpPointing();
   setUpCondition();
   if (!(await ready)) return;
-  watchWidth(() => {
-    if (works.length > 0) drawing.ask(parts.filter(({ isPicture }) => isPicture));
-  });
+  setUpRedrawing();
   readAddress();
   window.addEventListener("hashchange", readAddress);
   // An earlier address may name another language than the one that was chosen since.
@@ -93,7 +97,11 @@ function readAddress() {
     element("notice").textContent = t("unreadableLink", { names: names.join(", ") });
   }
   const place = Places.from(location.hash);
-  if (place === "") return;
+  if (place === "") {
+    // Else the address would name the section again that was left by going back.
+    places.asked = "";
+    return;
+  }
   void sections.load(place);
   // What is drawn above the place would move it away.
   void drawing.done().then(() => places.go(place, "instant"));
@@ -205,8 +213,18 @@ async function changeLanguage(language) {
   if (!(await translate(language, STRING_VALUES))) return;
   remember("layernorm-language", language);
   nameLanguage();
-  if (failure !== undefined) return fail(failure);
+  if (failure !== undefined) {
+    fillIn(document.documentElement);
+    return fail(failure);
+  }
+  fillIn(document.documentElement, { except: SECTIONS });
   form.translate();
+  drawing.ask(
+    [...document.querySelectorAll(SECTIONS)].map((section) => ({
+      id: section.id,
+      draw: () => fillIn(section),
+    })),
+  );
   render(true);
 }
 
@@ -229,6 +247,41 @@ function setUpTheme() {
       remember("layernorm-theme", radio.value);
     });
   }
+}
+
+/** What the whole page follows, but for its language: the window's width, the colors, the fonts. */
+function setUpRedrawing() {
+  let width = innerWidth;
+  // Before the browser lays anything out for it.
+  addEventListener("resize", () => {
+    if (innerWidth === width) return;
+    width = innerWidth;
+    if (works.length > 0) drawing.askAll([]);
+  });
+  watchWidth(() => {
+    if (works.length > 0) drawing.ask(parts.filter(({ isPicture }) => isPicture));
+  });
+  onThemeChange(() => {
+    if (works.length > 0) drawing.askAll(painted);
+  });
+  // Text on a canvas does not wait for its font.
+  document.fonts.addEventListener("loadingdone", () => drawing.ask(painted));
+}
+
+/** Paper is light: what stands on a canvas has to know it before it is printed. */
+function setUpPrinting() {
+  const root = document.documentElement;
+  /** @type {string | undefined} */
+  let before;
+  addEventListener("beforeprint", () => {
+    before = root.dataset.theme;
+    root.dataset.theme = "light";
+    for (const { draw } of painted) draw();
+  });
+  addEventListener("afterprint", () => {
+    if (before === undefined) delete root.dataset.theme;
+    else root.dataset.theme = before;
+  });
 }
 
 /** What is pointed at lights up in every step and picture. */

@@ -1,7 +1,7 @@
 // Fills the typeset pieces with numbers. What goes in is made of numbers alone, never of a visitor's text.
 
 import pieces from "layernorm:pieces";
-import { toMinus } from "./numbers.js";
+import { areExact, toMinus } from "./numbers.js";
 
 /** @typedef {import("./numbers.js").Shown} Shown */
 /** @typedef {keyof typeof import("./formulas.js").PIECES} Piece */
@@ -13,6 +13,22 @@ import { toMinus } from "./numbers.js";
  */
 export function piece(name, slots = {}) {
   return pieces[name].map((part, index) => (index % 2 === 0 ? part : (slots[part] ?? ""))).join("");
+}
+
+/**
+ * A piece that says what something is equal to, in numbers: "≈" where one of them is rounded.
+ *
+ * @param {Piece} name has one "="
+ * @param {readonly Shown[]} numbers that follow
+ * @param {Record<string, string>} [slots] MathML
+ */
+export function equation(name, numbers, slots) {
+  return piece(name, slots).replace(">=<", `>${signOf(numbers)}<`);
+}
+
+/** @param {readonly Shown[]} numbers of an equation, on both sides */
+export function signOf(numbers) {
+  return areExact(numbers) ? "=" : "≈";
 }
 
 /**
@@ -83,14 +99,16 @@ export function leading(sign) {
 }
 
 /**
- * "=" or, where decimals were dropped, "≈", and what it is equal to.
+ * "=" or, where decimals were dropped on either side, "≈", and what it is equal to.
  *
  * @param {Shown} shown
- * @param {string} [side] MathML; the number itself if there is none
+ * @param {object} [options]
+ * @param {readonly Shown[]} [options.from] the numbers that stand before
+ * @param {string} [options.side] MathML of what it is equal to; the number itself if there is none
  * @returns {string} HTML: a formula of its own, so that a line may break before it
  */
-export function equals(shown, side = number(shown)) {
-  return math(leading(shown.exact ? "=" : "≈"), side);
+export function equals(shown, { from = [], side = number(shown) } = {}) {
+  return math(leading(signOf([shown, ...from])), side);
 }
 
 /**

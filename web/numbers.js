@@ -47,7 +47,7 @@ export function show(value, language) {
 export function showVector(values, language) {
   const notation = notationOf(Math.max(...values.map(Math.abs)));
   const shown = values.map((value) => showAs(value, language, notation, DECIMALS));
-  return shown.every(({ exact }) => exact) ? shown.map(trimmed) : shown;
+  return areExact(shown) ? shown.map(trimmed) : shown;
 }
 
 /**
@@ -60,12 +60,13 @@ export function showVector(values, language) {
 export function showTyped(value, language) {
   const magnitude = Math.abs(value);
   const digits = typedText(magnitude).includes("e") ? 6 : 12;
-  const [mantissa = "", exponent] = typedText(Number(magnitude.toPrecision(digits))).split("e");
+  const written = Number(magnitude.toPrecision(digits));
+  const [mantissa = "", exponent] = typedText(written).split("e");
   return {
     negative: value < 0,
     mantissa: localize(mantissa, language),
     ...(exponent === undefined ? {} : { exponent: Number(exponent) }),
-    exact: true,
+    exact: written === magnitude,
   };
 }
 
@@ -106,6 +107,15 @@ function showAs(value, language, notation, decimals) {
     // A few units in the last place of a float64 are the arithmetic's, not the display's.
     exact: Math.abs(written - value) <= 1e-14 * Math.abs(value),
   };
+}
+
+/**
+ * Whether nothing was rounded away in any of them.
+ *
+ * @param {readonly Shown[]} shown
+ */
+export function areExact(shown) {
+  return shown.every(({ exact }) => exact);
 }
 
 /**

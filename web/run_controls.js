@@ -25,6 +25,9 @@ export class RunControls {
     this.#progress = /** @type {HTMLProgressElement} */ (find("progress"));
     this.#status = find("[role=status]");
     this.#work = work;
+    // A section may have several to stop.
+    this.#run.id = `${root.id}-run`;
+    this.#stop.setAttribute("aria-describedby", this.#run.id);
     this.#run.addEventListener("click", () => void this.run());
     this.#stop.addEventListener("click", () => this.#abort?.abort());
   }

@@ -1,6 +1,8 @@
 // Sections that are loaded when they are reached. Each has a folder of its own in web/sections, named by its id: section.js
-// with section.html, and its strings in en.js and ru.js. In index.html it is a section with `data-later` and its heading.
+// with section.html, and its strings in en.js and ru.js. What they share stands in later.css and strings/later. In index.html
+// each is a section with `data-later` and its heading.
 
+import { drawing } from "./drawing.js";
 import { addStrings, fillIn, t } from "./i18n.js";
 
 /** @typedef {import("./documents.js").Settings} Settings */
@@ -39,17 +41,14 @@ export class Sections {
   #loads = new Map();
   #page;
   #ready;
-  #drawing;
 
   /**
    * @param {Page} page
    * @param {Promise<boolean>} ready whether the package can compute
-   * @param {import("./drawing.js").Drawing} drawing
    */
-  constructor(page, ready, drawing) {
+  constructor(page, ready) {
     this.#page = page;
     this.#ready = ready;
-    this.#drawing = drawing;
     const observer = new IntersectionObserver(
       (entries) => {
         for (const { target, isIntersecting } of entries) {
@@ -88,20 +87,21 @@ export class Sections {
     const body = part(section);
     body.classList.add("loading");
     try {
-      /** @type {[SectionModule, void, boolean]} */
+      /** @type {[SectionModule, void, boolean, unknown]} */
       const [{ html, mount }, , isReady] = await Promise.all([
         import(`./sections/${id}/section.js`),
         addStrings(id, (language) =>
           language === "ru" ? import(`./sections/${id}/ru.js`) : import(`./sections/${id}/en.js`),
         ),
         this.#ready,
+        addShared(),
       ]);
       if (!isReady) {
         // The page itself says why.
         body.remove();
         return;
       }
-      const { render, update = [] } = await this.#drawing.once(id, () => {
+      const { render, update = [] } = await drawing.once(id, () => {
         body.innerHTML = html;
         fillIn(body);
         return mount(body, this.#page);
@@ -109,7 +109,7 @@ export class Sections {
       const parts = [render].flat().map((draw) => ({ id, draw }));
       this.parts.push(...parts);
       this.followers.push(...[update].flat().map((draw) => ({ id, draw })));
-      await Promise.all(parts.map(({ draw }) => this.#drawing.once(id, draw)));
+      await Promise.all(parts.map(({ draw }) => drawing.once(id, draw)));
       section.dataset.there = "";
     } catch (error) {
       sayFailed(body, error);
@@ -117,6 +117,32 @@ export class Sections {
       body.classList.remove("loading");
     }
   }
+}
+
+/** @type {Promise<unknown> | undefined} */
+let shared;
+
+/** The styles and strings that these sections share, once. */
+function addShared() {
+  shared ??= Promise.all([
+    addStyles(),
+    addStrings("later", (language) =>
+      language === "ru" ? import("./strings/later/ru.js") : import("./strings/later/en.js"),
+    ),
+  ]);
+  return shared;
+}
+
+/** @returns {Promise<void>} */
+function addStyles() {
+  return new Promise((resolve, reject) => {
+    const link = document.createElement("link");
+    link.rel = "stylesheet";
+    link.href = "later.css";
+    link.addEventListener("load", () => resolve());
+    link.addEventListener("error", () => reject(new Error(`Failed to load ${link.href}`)));
+    document.head.append(link);
+  });
 }
 
 /**

@@ -2,7 +2,18 @@
 
 import { EXAMPLE, MISPRINTS } from "./documents.js";
 import { currentLanguage, t } from "./i18n.js";
-import { base, equals, leading, math, number, operand, piece, sum, vector } from "./math.js";
+import {
+  base,
+  equals,
+  equation,
+  leading,
+  math,
+  number,
+  operand,
+  piece,
+  sum,
+  vector,
+} from "./math.js";
 import { show, showTyped, showVector, toText, typedVectorText } from "./numbers.js";
 import { work } from "./worked_example.js";
 
@@ -64,11 +75,12 @@ function total(meanValue, count) {
  *
  * @param {number} meanValue
  * @param {number} count
+ * @param {readonly Shown[]} from the numbers that were added up
  */
-export function quotient(meanValue, count) {
+export function quotient(meanValue, count, from) {
   const dividend = total(meanValue, count);
-  const fraction = piece("fraction", { sum: number(dividend), n: index(count) });
-  return `${equals(dividend, fraction)} ${equals(shown(meanValue))}`;
+  const side = piece("fraction", { sum: number(dividend), n: index(count) });
+  return `${equals(dividend, { from, side })} ${equals(shown(meanValue), { from: [dividend, ...from] })}`;
 }
 
 /**
@@ -76,9 +88,10 @@ export function quotient(meanValue, count) {
  * @param {number} k
  */
 function mean({ x, mean }, k) {
-  const lead = piece("meanLead", { k: index(k + 1), n: index(x.length) });
-  const terms = x.map((value, i) => (i === 0 ? number(typed(value)) : operand(typed(value))));
-  return line(`${sum(lead, terms, ")")} ${quotient(mean, x.length)}`, "mean");
+  const values = x.map(typed);
+  const lead = equation("meanLead", values, { k: index(k + 1), n: index(x.length) });
+  const terms = values.map((value, i) => (i === 0 ? number(value) : operand(value)));
+  return line(`${sum(lead, terms, ")")} ${quotient(mean, x.length, values)}`, "mean");
 }
 
 /**
@@ -86,11 +99,13 @@ function mean({ x, mean }, k) {
  * @param {number} k
  */
 function variance({ x, mean, variance }, k) {
-  const lead = piece("varianceLead", { k: index(k + 1), n: index(x.length) });
-  const terms = x.map((value) =>
-    piece("squaredDeviation", { x: number(typed(value)), mean: operand(shown(mean)) }),
+  const values = x.map(typed);
+  const from = [...values, shown(mean)];
+  const lead = equation("varianceLead", from, { k: index(k + 1), n: index(x.length) });
+  const terms = values.map((value) =>
+    piece("squaredDeviation", { x: number(value), mean: operand(shown(mean)) }),
   );
-  return line(`${sum(lead, terms, "]")} ${quotient(variance, x.length)}`, "variance");
+  return line(`${sum(lead, terms, "]")} ${quotient(variance, x.length, from)}`, "variance");
 }
 
 /**
@@ -101,13 +116,14 @@ function variance({ x, mean, variance }, k) {
 function normalize({ x, mean, variance, normalized, rstd }, k, { eps }) {
   const results = showVector(normalized, currentLanguage());
   const entries = x.map((value, i) => {
+    const from = [typed(value), shown(mean), shown(variance), typed(eps)];
     const slots = {
-      x: number(typed(value)),
-      mean: operand(shown(mean)),
-      variance: number(shown(variance)),
-      eps: number(typed(eps)),
+      x: number(from[0]),
+      mean: operand(from[1]),
+      variance: number(from[2]),
+      eps: number(from[3]),
     };
-    return entry(piece("normalized", slots), results[i]);
+    return entry(piece("normalized", slots), results[i], from);
   });
   const note = Number.isFinite(rstd) ? "" : `<p class="note">${t("zeroVariance")}</p>`;
   return (
@@ -141,10 +157,12 @@ function affine(normalized, scaled, { weight, bias }) {
   const to = showVector(scaled, currentLanguage());
   return list(
     from.map((value, i) => {
-      const slots = { weight: number(typed(feature(weight, i))), normalized: base(value) };
+      const [factor, summand] = [weight, bias].map((each) => typed(feature(each, i)));
+      const slots = { weight: number(factor), normalized: base(value) };
       // A formula of its own, so that a line of long numbers may break before it.
-      const plus = math(leading("+"), operand(typed(feature(bias, i))));
-      return `${math(piece("weighted", slots))} ${plus} ${equals(to[i])}`;
+      const plus = math(leading("+"), operand(summand));
+      const from = [factor, value, summand];
+      return `${math(piece("weighted", slots))} ${plus} ${equals(to[i], { from })}`;
     }),
   );
 }
@@ -157,19 +175,23 @@ function affine(normalized, scaled, { weight, bias }) {
 function rms({ x, rmsNorm: { meanSquare, rms, normalized, scaled } }, k, { eps }) {
   const language = currentLanguage();
   const lead = piece("meanSquareLead", { n: index(x.length) });
-  const terms = x.map((value) => piece("square", { x: base(typed(value)) }));
-  const root = piece("rms", {
+  const values = x.map(typed);
+  const terms = values.map((value) => piece("square", { x: base(value) }));
+  const under = [shown(meanSquare), typed(eps)];
+  const root = equation("rms", under, {
     k: index(k + 1),
-    meanSquare: number(shown(meanSquare)),
-    eps: number(typed(eps)),
+    meanSquare: number(under[0]),
+    eps: number(under[1]),
   });
   const results = showVector(normalized, language);
-  const entries = x.map((value, i) =>
-    entry(piece("rmsNormalized", { x: number(typed(value)), rms: number(shown(rms)) }), results[i]),
-  );
+  const entries = x.map((value, i) => {
+    const from = [typed(value), shown(rms)];
+    const slots = { x: number(from[0]), rms: number(from[1]) };
+    return entry(piece("rmsNormalized", slots), results[i], from);
+  });
   return [
-    line(`${sum(lead, terms, ")")} ${quotient(meanSquare, x.length)}`, "mean-square"),
-    line(`${math(root)} ${equals(shown(rms))}`, "rms"),
+    line(`${sum(lead, terms, ")")} ${quotient(meanSquare, x.length, values)}`, "mean-square"),
+    line(`${math(root)} ${equals(shown(rms), { from: under })}`, "rms"),
     list(entries, "narrow"),
     result("normalizedVector", k, results, "normalized"),
     result("scaledVector", k, showVector(scaled, language), "scaled"),
@@ -179,9 +201,10 @@ function rms({ x, rmsNorm: { meanSquare, rms, normalized, scaled } }, k, { eps }
 /**
  * @param {string} formula MathML
  * @param {Shown | undefined} value
+ * @param {readonly Shown[]} from the numbers in the formula
  */
-export function entry(formula, value) {
-  return value === undefined ? "" : `${math(formula)} ${equals(value)}`;
+export function entry(formula, value, from) {
+  return value === undefined ? "" : `${math(formula)} ${equals(value, { from })}`;
 }
 
 /**
@@ -200,8 +223,7 @@ export function list(entries, className = "") {
  * @param {string} kind
  */
 function result(name, k, values, kind) {
-  const rounded = values.some(({ exact }) => !exact);
-  const lead = piece(rounded ? `${name}About` : name, { k: index(k + 1) });
+  const lead = equation(name, values, { k: index(k + 1) });
   return line(vector(lead, values, currentLanguage()), kind);
 }
 

@@ -1,6 +1,7 @@
 // What stands beside the steps: pictures, tables, the summary, the code.
 
 import { currentLanguage, t } from "./i18n.js";
+import { signOf } from "./math.js";
 import {
   fieldText,
   show,
@@ -25,10 +26,10 @@ const PICTURE_WIDTH = 220;
 
 /** @param {Work[]} works */
 export function renderSummary(works) {
-  const results = works.map(
-    ({ scaled }, k) =>
-      `<span class="v${k + 1}">${name("y", k)} = <span class="number">${vectorHtml(scaled)}</span></span>`,
-  );
+  const results = works.map(({ scaled }, k) => {
+    const sign = signOf(showVector(scaled, currentLanguage()));
+    return `<span class="v${k + 1}">${name("y", k)} ${sign} <span class="number">${vectorHtml(scaled)}</span></span>`;
+  });
   element("summary").innerHTML = [`<span>${t("resultLabel")}</span>`, ...results].join(" ");
 }
 

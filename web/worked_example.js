@@ -33,10 +33,11 @@ export function work(vector, { weight, bias, eps }) {
   const affine = { weight: parameter(weight), bias: parameter(bias), eps };
   const plain = layerNorm(x, { eps, returnStats: true });
   const rms = rmsNorm(x, { eps, returnStats: true });
+  const variance = squareBehind(first(layerNorm(x, { eps: 0, returnStats: true }).rstd));
   return {
     x: [...x],
     mean: first(plain.mean),
-    variance: squareBehind(first(layerNorm(x, { eps: 0, returnStats: true }).rstd)),
+    variance: settled(variance, vector),
     normalized: [...plain.output],
     scaled: [...layerNorm(x, affine)],
     rstd: first(plain.rstd),
@@ -81,6 +82,27 @@ function parameter(values) {
  */
 function squareBehind(rstd) {
   return 1 / rstd ** 2;
+}
+
+/** Half a unit in the last place of a float64 that is near 1. */
+const UNIT = 2 ** -53;
+/** So many digits have to be 0 or 9 before the end of those that are known. */
+const SLACK = 4;
+
+/**
+ * A variance without its last digits, where these only say that float64 has no 5.1 but a number close to it: far from 0 against
+ * the deviation that takes more than one digit.
+ *
+ * @param {number} variance
+ * @param {readonly number[]} vector
+ */
+function settled(variance, vector) {
+  const isWhole = vector.every(Number.isInteger);
+  const distance = isWhole ? 0 : Math.max(...vector.map(Math.abs)) / Math.sqrt(variance);
+  const known = Math.floor(-Math.log10(4 * UNIT * (1 + distance)));
+  if (!(known > SLACK)) return variance;
+  const short = Number(variance.toPrecision(known - SLACK));
+  return short === Number(variance.toPrecision(known)) ? short : variance;
 }
 
 /**

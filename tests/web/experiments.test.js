@@ -149,6 +149,78 @@ for (const engine of ENGINES) {
       await tab.close();
     });
 
+    test("gives other curves for another seed and the same for the same, paused or not; stopped, it leaves what was drawn", async () => {
+      const { tab } = await open(page.browser, `${page.url}?lang=en`);
+      await reach(tab, "transformers");
+      await press(tab, "#transformers .options [value='2']");
+      const start = async (/** @type {string} */ seed) => {
+        await tab.$eval(
+          "#transformers [name=seed]",
+          (field, value) => {
+            /** @type {HTMLInputElement} */ (field).value = value;
+          },
+          seed,
+        );
+        await press(tab, "#transformers .run");
+        // The last run's state goes first.
+        await until(tab, "transformers", "loading", "running");
+      };
+      /** Presses a button as soon as a part of the run is done. */
+      const pressAt = (/** @type {number} */ part, /** @type {string} */ button) =>
+        tab.waitForFunction(
+          (least, selector) => {
+            const progress = document.querySelector("#transformers progress");
+            if (/** @type {HTMLProgressElement} */ (progress).value < least) return false;
+            /** @type {HTMLElement} */ (document.querySelector(selector)).click();
+            return true;
+          },
+          { timeout: 60_000, polling: "raf" },
+          part,
+          `#transformers .${button}`,
+        );
+      const curves = async () => [
+        await tableOf(tab, "#transformers .loss-chart"),
+        await tableOf(tab, "#transformers .gradient-chart"),
+      ];
+      await start("1");
+      await until(tab, "transformers", "done");
+      const first = await curves();
+      assert.equal(first[0].length, EXPERIMENTS.transformers.stepsOf(2));
+
+      await start("2");
+      await until(tab, "transformers", "done");
+      const [losses, gradients] = await curves();
+      for (const [i, found] of [losses, gradients].entries()) {
+        const same = found.filter((row, step) => row[1] === first[i][step][1]);
+        assert.ok(same.length < found.length / 4, `${same.length} of ${found.length} steps`);
+      }
+
+      await start("1");
+      await pressAt(0.2, "pause");
+      await until(tab, "transformers", "paused");
+      await sleep(300);
+      const paused = await tab.$eval("#transformers progress", (bar) => bar.value);
+      assert.ok(paused < 1, `${paused}`);
+      await press(tab, "#transformers .pause");
+      await until(tab, "transformers", "done");
+      assert.deepEqual(await curves(), first);
+
+      await start("1");
+      await pressAt(0.3, "stop");
+      await until(tab, "transformers", "stopped");
+      await sleep(300);
+      const stopped = await curves();
+      for (const [i, rows] of stopped.entries()) {
+        assert.ok(rows.length > 8 && rows.length < first[i].length, `${rows.length} steps`);
+        // Where it was stopped, the other network may be a step behind.
+        const drawn = rows.map((row, at) =>
+          row.map((value, line) => (Number.isNaN(value) ? first[i][at][line] : value)),
+        );
+        assert.deepEqual(drawn, first[i].slice(0, rows.length));
+      }
+      await tab.close();
+    });
+
     test("says what is wrong with a seed, in the page's language, until there is another", async () => {
       const { tab } = await open(page.browser, `${page.url}?lang=en`);
       await reach(tab, "recurrent");

@@ -2,8 +2,19 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { ENGINES } from "../browser/browsers.js";
-import { changeLanguage, open, reach, settled, textOf, usePage, waitForHash } from "./open_page.js";
+import { layOut } from "./looking.js";
+import {
+  changeLanguage,
+  open,
+  reach,
+  reachAll,
+  settled,
+  textOf,
+  usePage,
+  waitForHash,
+} from "./open_page.js";
 
 /** @typedef {import("./open_page.js").Tab} Tab */
 
@@ -46,17 +57,49 @@ for (const engine of ENGINES) {
       await tab.close();
     });
 
-    test("lays out every section, whether or not it was on the screen, and again in another language", async () => {
+    test("knows how high every section is before it was on the screen, and again in another language and width", async () => {
       const { tab } = await open(page.browser, `${page.url}?lang=en`);
-      const skipped = () =>
-        tab.$$eval("article > section", (sections) =>
-          sections
-            .filter((section) => getComputedStyle(section).contentVisibility !== "visible")
-            .map(({ id }) => id),
+      const heights = () =>
+        tab.$$eval("article > section:not([data-later])", (sections) =>
+          sections.map((section) => Math.round(section.getBoundingClientRect().height)),
         );
-      assert.deepEqual(await skipped(), []);
-      await changeLanguage(tab, "ru");
-      assert.deepEqual(await skipped(), []);
+      const changes = [
+        () => changeLanguage(tab, "ru"),
+        () => tab.setViewport({ width: 700, height: 800 }),
+        () => tab.setViewport({ width: 360, height: 800 }),
+      ];
+      for (const change of [async () => {}, ...changes]) {
+        await change();
+        await sleep(300);
+        await settled(tab);
+        const known = await heights();
+        await layOut(tab, true);
+        assert.deepEqual(known, await heights());
+        await layOut(tab, false);
+      }
+      await tab.close();
+    });
+
+    test("draws pictures and charts for the window's width, wherever they stand", async () => {
+      const { tab } = await open(page.browser, `${page.url}?lang=en`);
+      await reachAll(tab);
+      for (const width of [700, 360, 1280]) {
+        await tab.setViewport({ width, height: 800 });
+        await sleep(300);
+        await settled(tab);
+        const wrong = await tab.evaluate(() => {
+          const charts = [...document.querySelectorAll(".chart-plot")].map((plot) => ({
+            drawn: plot.querySelector(".u-wrap")?.clientWidth,
+            room: plot.clientWidth,
+          }));
+          const pictures = [...document.querySelectorAll("#eps-plot svg")].map((svg) => ({
+            drawn: Number(svg.getAttribute("width")),
+            room: svg.parentElement?.clientWidth,
+          }));
+          return [...charts, ...pictures].filter(({ drawn, room }) => drawn !== room);
+        });
+        assert.deepEqual(wrong, [], `${width} px`);
+      }
       await tab.close();
     });
 
@@ -145,6 +188,9 @@ for (const engine of ENGINES) {
       await tab.waitForSelector(`#contents [href="#${LATER}"][aria-current]`);
       await tab.goBack();
       await waitForHash(tab, "");
+      // The address is written anew a while after the numbers were read from it.
+      await sleep(500);
+      assert.equal(await tab.evaluate(() => location.hash), "");
       await tab.close();
     });
 

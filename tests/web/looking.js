@@ -10,6 +10,22 @@ import { settled } from "./open_page.js";
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /**
+ * Lays out every section, those off the screen as well, or leaves these to the browser again.
+ *
+ * @param {Tab} tab
+ * @param {boolean} all
+ */
+export function layOut(tab, all) {
+  return tab.$$eval(
+    "article > section",
+    (sections, isForced) => {
+      for (const section of sections) section.toggleAttribute("data-fresh", isForced);
+    },
+    all,
+  );
+}
+
+/**
  * What is wider than the screen, or cut off by its own box.
  *
  * @param {Tab} tab
@@ -17,6 +33,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
  */
 export async function findOverflow(tab) {
   await settled(tab);
+  await layOut(tab, true);
   return tab.evaluate(overflowing);
 }
 
@@ -48,11 +65,43 @@ function overflowing() {
 }
 
 /**
+ * Ranges of numbers and names with a hyphen that a line ends in the middle of.
+ *
+ * @param {Tab} tab
+ * @returns {Promise<string[]>}
+ */
+export async function findBroken(tab) {
+  await settled(tab);
+  await layOut(tab, true);
+  return tab.evaluate(() => {
+    const found = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const text = /** @type {Text} */ (walker.currentNode);
+      if (!text.parentElement?.checkVisibility() || text.parentElement.closest("pre, code"))
+        continue;
+      for (const { 0: match, index } of text.data.matchAll(
+        /\d[–/]\u2060?\d+|1\/\u2060?√|(?:pre|post)-\u2060?LN/gi,
+      )) {
+        const range = document.createRange();
+        range.setStart(text, index);
+        range.setEnd(text, index + match.length);
+        const tops = [...range.getClientRects()].map(({ top }) => Math.round(top));
+        if (Math.max(...tops) - Math.min(...tops) > 4)
+          found.push(text.data.slice(Math.max(index - 20, 0), index + 20));
+      }
+    }
+    return found;
+  });
+}
+
+/**
  * @param {Tab} tab
  * @returns {Promise<string[]>} violations, one a line
  */
 export async function violations(tab) {
   await settled(tab);
+  await layOut(tab, true);
   await tab.evaluate(AXE);
   return tab.evaluate(async () => {
     const { violations: found } = await /** @type {any} */ (globalThis).axe.run(document, {
@@ -74,5 +123,6 @@ export async function violations(tab) {
 export async function assertLooksFine(tab, theme) {
   await tab.click(`.themes label:has([value="${theme}"])`);
   assert.deepEqual(await findOverflow(tab), []);
+  assert.deepEqual(await findBroken(tab), []);
   assert.deepEqual(await violations(tab), []);
 }

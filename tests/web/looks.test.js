@@ -6,10 +6,10 @@ import { describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import en from "../../web/strings/en.js";
 import { ENGINES, launch } from "../browser/browsers.js";
-import { findOverflow, violations } from "./looking.js";
+import { findBroken, findOverflow, violations } from "./looking.js";
 import { elsewhere, open, reachAll, servePage, textOf, usePage } from "./open_page.js";
 
-const BUDGET_KB = 150;
+const BUDGET_KB = 120;
 
 const LOOKS = ["en", "ru"].flatMap((language) =>
   [1280, 360].flatMap((width) =>
@@ -64,6 +64,7 @@ for (const engine of ENGINES) {
         }));
         assert.deepEqual({ scheme, lang }, { scheme: theme, lang: language });
         assert.deepEqual(await findOverflow(tab), []);
+        assert.deepEqual(await findBroken(tab), []);
         assert.deepEqual(await violations(tab), []);
         assert.deepEqual(messages, []);
         assert.deepEqual(elsewhere(requests, page.url), []);
@@ -106,6 +107,23 @@ for (const engine of ENGINES) {
         [],
       );
       assert.match(await textOf(tab, "h1"), /Нормализация/);
+      await tab.close();
+    });
+
+    test("tells the buttons of a section apart by their names", async () => {
+      const { tab } = await open(page.browser, `${page.url}?lang=en`);
+      await reachAll(tab);
+      const same = await tab.$$eval("article > section, #settings", (sections) =>
+        sections.flatMap((section) => {
+          const names = [...section.querySelectorAll("button, summary")].map((control) => {
+            const described = control.getAttribute("aria-describedby") ?? "";
+            const by = document.getElementById(described)?.textContent ?? "";
+            return `${section.id}: ${control.textContent} ${by}`;
+          });
+          return names.filter((name, i) => names.indexOf(name) !== i);
+        }),
+      );
+      assert.deepEqual(same, []);
       await tab.close();
     });
 

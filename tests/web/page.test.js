@@ -15,6 +15,7 @@ import {
   servePage,
   shownWorks,
   textOf,
+  textsAt,
   usePage,
   waitForHash,
 } from "./open_page.js";
@@ -103,7 +104,7 @@ for (const engine of ENGINES) {
         /−0\.2250 and 2\.6751.*right is −0\.2251 and 2\.6752/,
       );
       const others = await textOf(tab, ".errata");
-      for (const right of [/Toronto/, /T5 uses RMSNorm/, /original BERT is post-LN/]) {
+      for (const right of [/Toronto/, /T5 uses RMSNorm/, /original BERT is post-.?LN/]) {
         assert.match(others, right);
       }
       for (const right of [/GPT-4 is not published/, /no text under it/, /measure it here/]) {
@@ -131,7 +132,7 @@ for (const engine of ENGINES) {
       await fill(tab, "bias", "0, 0.25, -1");
       await fill(tab, "eps", "0.5");
       await assertShows(tab, settings);
-      assert.match(await textOf(tab, "#summary"), /y1 = \[/);
+      assert.match(await textOf(tab, "#summary"), /y1 ≈ \[/);
       await tab.close();
     });
 
@@ -143,6 +144,39 @@ for (const engine of ENGINES) {
       assert.match(await textOf(tab, `${row}(2) .note`), /All numbers are equal/);
       assert.equal(await tab.$(`${row}(1) .note`), null);
       await tab.close();
+    });
+
+    test("marks what is rounded, and nothing that follows from it as exact, in both languages", async () => {
+      for (const language of ["en", "ru"]) {
+        for (const [x1, eps] of /** @type {const} */ ([
+          ["5,5,5,5.1", "1e-5"],
+          ["1,2,2", "0"],
+          ["0.1234567,0.1234569", "0"],
+        ])) {
+          const address = `?lang=${language}#x1=${x1}&eps=${eps}&norm=layer&cell=1,2,2&c=0.3`;
+          const { tab } = await openAt(address);
+          await tab.waitForSelector("#conditional-working li");
+          const [lines, variance, normalized, summary] = await textsAt(
+            tab,
+            ".line, .entries li, #summary > span",
+            '[data-working="variance"] .v1 .line',
+            '[data-working="normalize"] .v1 li',
+            "#summary .v1",
+          );
+          assert.ok(lines.length > 40);
+          assert.deepEqual(
+            lines.filter((line) => /≈.*=/s.test(line)),
+            [],
+          );
+          const signs = (/** @type {string} */ text) => text.match(/[=≈]/g)?.join("");
+          // The variance of 5, 5, 5, 5.1 is 0.0075/4 exactly; the mean of 1, 2, 2 has no end, nor what it is taken from.
+          assert.equal(signs(variance[0]), x1.startsWith("5") ? "===" : "≈≈≈", variance[0]);
+          // Both are 1 exactly, but not of the rounded numbers that stand before.
+          assert.equal(signs(normalized[0]), "≈", normalized[0]);
+          assert.equal(signs(summary[0]), x1.startsWith("0.1") ? "=" : "≈", summary[0]);
+          await tab.close();
+        }
+      }
     });
 
     test("says what is wrong with a field, and keeps the last good result", async () => {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
-import { basename } from "node:path";
+import { basename, dirname } from "node:path";
 import { test } from "node:test";
 import {
   cellsOf,
@@ -26,10 +26,13 @@ const FILES = readdirSync(WEB, { recursive: true, encoding: "utf8" }).sort();
 
 /** The strings of the page and of each section in a language, by folder. @param {"en" | "ru"} language */
 async function readStrings(language) {
-  const paths = FILES.filter((path) => basename(path) === `${language}.js`);
-  const modules = await Promise.all(paths.map((path) => import(new URL(path, WEB).href)));
+  const folders = FILES.filter((path) => basename(path) === `${language}.js`).map(dirname);
+  const modules = await Promise.all(
+    folders.map((folder) => import(new URL(`${folder}/${language}.js`, WEB).href)),
+  );
+  const found = folders.map((folder, i) => [folder, modules[i].default]);
   return /** @type {[folder: string, strings: Strings][]} */ (
-    paths.map((path, i) => [path.replace(/\/?\w+\.js$/, ""), modules[i].default])
+    found.sort(([one], [other]) => (one < other ? -1 : 1))
   );
 }
 

@@ -45,6 +45,8 @@ export function mountPanel(body, panel) {
   const button = (/** @type {string} */ name) =>
     /** @type {HTMLButtonElement} */ (find(`.${name}`));
   const seedField = /** @type {HTMLInputElement} */ (find("[name=seed]"));
+  const status = find(".status");
+  status.id = `${panel.name}-status`;
   const bar = /** @type {HTMLProgressElement} */ (find("progress"));
   let option = usual;
   /** @type {Chart[]} */
@@ -67,11 +69,11 @@ export function mountPanel(body, panel) {
   button("stop").addEventListener("click", () => run?.stop());
   seedField.addEventListener("input", () => {
     // Only a seed that was refused is judged while it is being typed.
-    if (isRefused(seedField) && readSeed(seedField) !== undefined) showState();
+    if (isRefused(seedField) && readSeed(seedField, status) !== undefined) showState();
   });
 
   function start() {
-    const seed = readSeed(seedField);
+    const seed = readSeed(seedField, status);
     if (seed === undefined) return showState();
     run?.stop();
     run = new Run({
@@ -142,7 +144,7 @@ export function mountPanel(body, panel) {
       button("run").focus();
     button("run").textContent = t(run === undefined ? "experimentRun" : "experimentAgain");
     body.querySelector(".live")?.setAttribute("data-state", state);
-    find(".status").textContent = statusWords();
+    status.textContent = statusWords();
     if (run === undefined) return;
     bar.value = run.share;
     find(".percent").textContent =

@@ -15,10 +15,6 @@ export default {
   contents: "Contents",
   sectionFailed: "This part of the page could not be loaded.",
   sectionAgain: "Reload the page",
-  chartNumbers: "The numbers",
-  copy: "Copy",
-  copied: "Copied",
-  notCopied: "The browser did not allow it",
 
   heading: "Layer normalization, step by step",
   lede: "Inside a neural network, vectors of numbers pass from layer to layer, and their size drifts as they go: some grow large and drown the others, and learning becomes slow or fails. Layer normalization takes each vector by itself, moves its mean to 0 and its spread to 1, and then applies a scale and a shift that the network learns.",
@@ -169,30 +165,6 @@ export default {
   convolutionalText:
     "Where pictures are large, a batch may have only a few of them, and the documents say that BatchNorm then estimates its statistics badly. GroupNorm and LayerNorm do not look at other items at all. Measured:",
 
-  experimentStored: "Measured in the repository",
-  experimentFrom: "by {command}, {minutes} min in Node {node}",
-  experimentLive: "Now on your machine",
-  experimentSeed: "Seed",
-  experimentSeedProblem: "The seed is a whole number from 1 to 9999.",
-  experimentRun: "Run",
-  experimentAgain: "Run again",
-  experimentPause: "Pause",
-  experimentResume: "Go on",
-  experimentStop: "Stop",
-  experimentProgress: "How far the training is",
-  experimentLoading: "Loading TensorFlow.js, about 0.4 MB…",
-  experimentRunning: "Training, in the background: the page stays yours.",
-  experimentPaused: "Paused.",
-  experimentStopped: "Stopped.",
-  experimentDone: "Done in {seconds} s.",
-  experimentFailed: "It failed: {message}",
-  experimentLoss: "Loss",
-  experimentGradient: "Norm of the gradient",
-  experimentLossChart: "The loss of each network as it learns.",
-  experimentGradientChart:
-    "The norm of the gradient of all parameters together, as each network learns.",
-  experimentStep: "step of training",
-
   conditionalTitle: "Conditional LayerNorm",
   conditionalText:
     "Here scale and shift are not the same for every input: they come from a condition, such as the time step of a diffusion model or the class of the picture it is to draw. A network learns the map from condition to scale and shift. Here the condition is one number <i>c</i>, the map is fixed, and the vector is your <b>x</b><sub>1</sub>.",
@@ -221,10 +193,6 @@ export default {
   smallTitle: "ε and small variance",
   exactTitle: "Exactness",
   speedTitle: "Speed",
-  runStop: "Stop",
-  runStopped: "Stopped. What was done until then stands below.",
-  runFailed: "It failed: {message}",
-  runProgress: "How far it has got",
 
   claimsTitle: "Advantages and limits",
   claimsText:
@@ -282,6 +250,7 @@ export default {
   codeTitle: "In code",
   codeText:
     "The package that computed every number here, with your numbers for <b>x</b><sub>1</sub>:",
+  onPaper: "A section of the page that had not been opened is not in print.",
   footer:
     "Everything runs in your browser, on the package <code>layernorm</code> {version}: C++ compiled to WebAssembly SIMD. No number leaves the page, and it works offline.",
   paper: "The paper: Ba, Kiros and Hinton, Layer Normalization, 2016",

@@ -15,10 +15,6 @@ export default {
   contents: "Содержание",
   sectionFailed: "Эту часть страницы не удалось загрузить.",
   sectionAgain: "Перезагрузить страницу",
-  chartNumbers: "Числа",
-  copy: "Скопировать",
-  copied: "Скопировано",
-  notCopied: "Браузер не разрешил",
 
   heading: "Нормализация по слою, шаг за шагом",
   lede: "В нейронной сети векторы чисел переходят от слоя к слою, и по пути их величина плывёт: одни становятся большими и заглушают другие, и обучение замедляется или срывается. Нормализация по слою берёт каждый вектор отдельно, приводит его среднее к 0, а разброс к 1, а затем применяет масштаб и сдвиг, которым сеть обучается.",
@@ -171,29 +167,6 @@ export default {
   convolutionalText:
     "Если картинки велики, в батче их может быть всего несколько, и документы говорят, что BatchNorm тогда плохо оценивает свои статистики. GroupNorm и LayerNorm на другие примеры не смотрят вовсе. Измерено:",
 
-  experimentStored: "Измерено в репозитории",
-  experimentFrom: "командой {command}, {minutes} мин в Node {node}",
-  experimentLive: "Сейчас на вашей машине",
-  experimentSeed: "Зерно",
-  experimentSeedProblem: "Зерно — целое число от 1 до 9999.",
-  experimentRun: "Запустить",
-  experimentAgain: "Запустить снова",
-  experimentPause: "Пауза",
-  experimentResume: "Продолжить",
-  experimentStop: "Остановить",
-  experimentProgress: "Насколько продвинулось обучение",
-  experimentLoading: "Загружаем TensorFlow.js, около 0,4 МБ…",
-  experimentRunning: "Обучение идёт в фоне: страница остаётся вашей.",
-  experimentPaused: "На паузе.",
-  experimentStopped: "Остановлено.",
-  experimentDone: "Готово за {seconds} с.",
-  experimentFailed: "Не получилось: {message}",
-  experimentLoss: "Потери",
-  experimentGradient: "Норма градиента",
-  experimentLossChart: "Потери каждой сети по ходу обучения.",
-  experimentGradientChart: "Норма градиента всех параметров вместе по ходу обучения каждой сети.",
-  experimentStep: "шаг обучения",
-
   conditionalTitle: "Условная LayerNorm",
   conditionalText:
     "Здесь масштаб и сдвиг не одни и те же для всех входов: их задаёт условие, например временной шаг диффузионной модели или класс картинки, которую она рисует. Отображению из условия в масштаб (scale) и сдвиг (shift) сеть обучается. Здесь условие — одно число <i>c</i>, отображение постоянно, а вектор — ваш <b>x</b><sub>1</sub>.",
@@ -222,10 +195,6 @@ export default {
   smallTitle: "ε и малая дисперсия",
   exactTitle: "Точность",
   speedTitle: "Скорость",
-  runStop: "Остановить",
-  runStopped: "Остановлено. Сделанное до этого — ниже.",
-  runFailed: "Не получилось: {message}",
-  runProgress: "Сколько уже сделано",
 
   claimsTitle: "Преимущества и недостатки",
   claimsText:
@@ -282,6 +251,7 @@ export default {
 
   codeTitle: "В коде",
   codeText: "Пакет, который вычислил здесь все числа, с вашими числами для <b>x</b><sub>1</sub>:",
+  onPaper: "Разделы страницы, которые не открывали, не напечатаны.",
   footer:
     "Всё считается в вашем браузере пакетом <code>layernorm</code> {version}: C++, собранный в WebAssembly SIMD. Числа не покидают страницу, и она работает без сети.",
   paper: "Статья: Ба, Кирос и Хинтон, Layer Normalization, 2016",

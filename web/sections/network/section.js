@@ -52,11 +52,13 @@ export function mount(body) {
   body.querySelector(".controls")?.addEventListener("input", ({ target }) => {
     const field = /** @type {HTMLInputElement} */ (target);
     if (field.name === "network-scale") chosen.scale = Number(field.value);
-    if (field === seedField) chosen.seed = readSeed(seedField) ?? chosen.seed;
+    if (field === seedField)
+      chosen.seed = readSeed(seedField, element("network-finding")) ?? chosen.seed;
     render();
   });
   setUpTabs(body, (tab) => {
     chosen.framework = /** @type {Framework} */ (tab.id.replace("network-", ""));
+    element("network-copy-theirs").setAttribute("aria-describedby", tab.id);
     render();
   });
   setUpCopying(element("network-copy-theirs"), () => FRAMEWORKS[chosen.framework].code);

@@ -1,6 +1,6 @@
 // Activations as strips of color: a row for each item, a column for each feature.
 
-import { onThemeChange } from "../../theme.js";
+import { paintedIn } from "../../theme.js";
 import { ITEMS } from "./forward.js";
 
 /** @typedef {import("./forward.js").Activations} Activations */
@@ -27,7 +27,7 @@ export class Strips {
       const item = Math.floor(((clientY - top) / height) * ITEMS);
       onChoose(Math.min(Math.max(item, 0), ITEMS - 1));
     });
-    onThemeChange(() => this.#paint());
+    paintedIn(root, () => this.#paint());
   }
 
   /**

@@ -2,7 +2,8 @@
 
 import { Chart } from "../../chart.js";
 import { figure, shownFigure } from "../../figures.js";
-import { t } from "../../i18n.js";
+import { currentLanguage, t } from "../../i18n.js";
+import { showTyped, toText } from "../../numbers.js";
 import { numberHtml } from "../../views.js";
 import {
   DEVIATIONS,
@@ -64,7 +65,7 @@ export function mount(body, page) {
 
 /** @param {number} eps */
 function nameOf(eps) {
-  return `ε = ${figure(eps)}`;
+  return `ε = ${toText(showTyped(eps, currentLanguage()))}`;
 }
 
 /** @param {readonly number[]} epses the visitor's own at the end, if it is not among ours */

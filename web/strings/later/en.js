@@ -1,0 +1,36 @@
+// What the sections that are loaded when they are reached share, in English.
+
+/** @type {import("../../i18n.js").Strings} */
+export default {
+  chartNumbers: "The numbers",
+  copy: "Copy",
+  copied: "Copied",
+  notCopied: "The browser did not allow it",
+  experimentStored: "Measured in the repository",
+  experimentFrom: "by {command}, {minutes} min in Node {node}",
+  experimentLive: "Now on your machine",
+  experimentSeed: "Seed",
+  experimentSeedProblem: "The seed is a whole number from 1 to 9999.",
+  experimentRun: "Run",
+  experimentAgain: "Run again",
+  experimentPause: "Pause",
+  experimentResume: "Go on",
+  experimentStop: "Stop",
+  experimentProgress: "How far the training is",
+  experimentLoading: "Loading TensorFlow.js, about 0.4 MB…",
+  experimentRunning: "Training, in the background: the page stays yours.",
+  experimentPaused: "Paused.",
+  experimentStopped: "Stopped.",
+  experimentDone: "Done in {seconds} s.",
+  experimentFailed: "It failed: {message}",
+  experimentLoss: "Loss",
+  experimentGradient: "Norm of the gradient",
+  experimentLossChart: "The loss of each network as it learns.",
+  experimentGradientChart:
+    "The norm of the gradient of all parameters together, as each network learns.",
+  experimentStep: "step of training",
+  runStop: "Stop",
+  runStopped: "Stopped. What was done until then stands below.",
+  runFailed: "It failed: {message}",
+  runProgress: "How far it has got",
+};
