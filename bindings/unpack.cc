@@ -11,9 +11,9 @@ using Text = const uint8_t*;
 const Text kText = reinterpret_cast<Text>(1 << 16);
 uint8_t* const kBinary = reinterpret_cast<uint8_t*>(1 << 18);
 
-constexpr uint32_t kAlphabet = 90;
-// Smaller values are one character; greater ones are two, the first of those that are left.
-constexpr uint32_t kSingle = 87;
+constexpr uint32_t kDigits = 91;
+// Smaller values are one digit; greater ones are two, the first of those that are left.
+constexpr uint32_t kSingle = 88;
 
 // What templates have beside bytes: kStop ends the binary, and the constants from kLocal on are lists of operands; but those of
 // templates and of their numbers, which stand among them where they compress best.
@@ -35,15 +35,20 @@ enum : uint32_t {
 constexpr uint32_t kLists = kSteps + 1 - kLocal;
 
 // None is on the stack, which takes instructions.
-uint8_t ranks[128];
 Text lists[kLists + 1];
 uint16_t steps[1 << 12];
-const uint16_t* templates[kSingle + (kAlphabet - kSingle) * kAlphabet];
+const uint16_t* templates[kSingle + (kDigits - kSingle) * kDigits];
+
+// Digits are the characters from # on, without the backslash.
+uint32_t digit(Text& text) {
+  const uint32_t character = *text++;
+  return character - '#' - (character > '\\');
+}
 
 [[gnu::noinline]] uint32_t value(uint32_t list) {
   Text& text = lists[list - kLocal];
-  const uint32_t rank = ranks[*text++];
-  return rank < kSingle ? rank : kSingle + (rank - kSingle) * kAlphabet + ranks[*text++];
+  const uint32_t first = digit(text);
+  return first < kSingle ? first : kSingle + (first - kSingle) * kDigits + digit(text);
 }
 
 uint32_t number(uint32_t list) {
@@ -69,7 +74,6 @@ uint8_t* with_size(uint8_t* body, uint8_t* end) {
 /// Returns the size of the binary.
 extern "C" uint32_t unpack() {
   lists[0] = kText;
-  for (uint32_t i = 0; i < kAlphabet; i++) ranks[*lists[0]++] = i;
   for (uint32_t i = 0; i < kLists; i++) {
     const uint32_t size = number(kLocal + i);
     lists[i + 1] = lists[i] + size;

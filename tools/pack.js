@@ -1,13 +1,11 @@
 // A binary as text that gzip makes smaller than it makes the binary, by a seventh. Instructions are sorted by what they are made
 // of: opcodes stand in one list, locals in another, offsets, constants and so on in theirs, since what stands beside each other
-// there is alike. Text is printable ASCII that strings, templates and HTML leave alone. bindings/unpack.cc reads it.
+// there is alike. Text is printable ASCII that a string between double quotes leaves alone. bindings/unpack.cc reads it.
 //
-// The text is
-//   the alphabet, whose characters are the digits of what follows,
-//   and lists, each behind its length:
-//     templates, each of bytes and, in place of an operand, its list, up to END; the last one stops,
-//     the templates of the binary one after the other, by number,
-//     operands of each kind.
+// The text is lists, each behind its length:
+//   templates, each of bytes and, in place of an operand, its list, up to END; the last one stops,
+//   the templates of the binary one after the other, by number,
+//   operands of each kind.
 
 import { gzipSync } from "node:zlib";
 import { SetupError } from "./process.js";
@@ -39,8 +37,9 @@ const LISTS = [
 ];
 const FIRST_LIST = 259;
 
-const ALPHABET = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).filter(
-  (character) => !'"\\`$<'.includes(character),
+/** The digits of the text: from # to ~, without the backslash. */
+const ALPHABET = Array.from({ length: 92 }, (_, i) => String.fromCharCode(35 + i)).filter(
+  (character) => character !== "\\",
 );
 /** Smaller values are one character, others two. */
 const SINGLE = ALPHABET.length - 3;
@@ -62,7 +61,7 @@ export function pack(binary) {
   const { sequence, operands } = dissect(binary);
   let best = { text: "", size: Number.POSITIVE_INFINITY };
   for (const templates of joined(sequence)) {
-    const text = ALPHABET.join("") + write(templates, operands);
+    const text = write(templates, operands);
     const size = gzipSync(text, { level: 9 }).length;
     if (size < best.size) best = { text, size };
   }
