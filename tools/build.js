@@ -149,7 +149,7 @@ declare const text: string;
 export default text;
 `;
 
-const UNPACK_TYPES = `/** The module of bindings/unpack.cc, its bytes as digits of the alphabet of tools/pack.js. */
+const UNPACK_TYPES = `/** The module of bindings/unpack.cc, its bytes as values in digits of tools/pack.js. */
 declare const unpacker: string;
 export default unpacker;
 `;

@@ -183,7 +183,7 @@ function* joined(sequence) {
   }
 }
 
-/** Values as digits of the alphabet. @param {ArrayLike<number>} values */
+/** Values in digits. @param {ArrayLike<number>} values */
 export function textOf(values) {
   const digits = Array.from(values, (value) => {
     if (value < SINGLE) return ALPHABET[value];
