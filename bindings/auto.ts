@@ -1,7 +1,7 @@
-// The entry `layernorm/auto`: the same functions, async. Each call goes to WebGPU where x stands there, or where x is so
-// large that a GPU pays for the way there and back; else to wasm.
-import type { GPUAdapterLike, GPUDeviceLike, GPULike } from "./gpu/device_like.js";
-import { bytesOf, roundTrip, roundTripBackward } from "./gpu/round_trip.js";
+// The entry `layernorm/auto`: the same functions, async. Each call goes to WebGPU where x stands there, or where wasm would
+// compute so long that a GPU pays for the way there and back; else to wasm.
+import type { GPUAdapterInfoLike, GPUDeviceLike, GPULike } from "./gpu/device_like.js";
+import { arrayOf, roundTrip, roundTripBackward } from "./gpu/round_trip.js";
 import * as wasm from "./index.js";
 import type {
   AddGroupNormBackwardOptions,
@@ -41,14 +41,22 @@ export type { GpuDType, GpuInput, GpuParameter, GpuTensor, OnGpu, WebGpuNorm } f
 /** What computes. */
 export type Backend = "wasm" | "webgpu";
 
+/** What wasm's time goes into: memory, as that of most calls, or arithmetic. */
+export type Cost = "memory" | "arithmetic";
+
 /**
- * Bytes of x from which on values in memory go to the GPU. The way there and back takes longer than wasm needs for most
- * sizes: this is an estimate, which no benchmark on a GPU has confirmed yet.
+ * Bytes of x from which on values in memory go to the GPU. By `npm run bench:webgpu`, whose figures stand in the README: the way
+ * there and back alone, whatever the GPU, takes longer than wasm's whole call where memory bounds that, or more than half as long, at
+ * every size from 1 to 256 MiB. Where arithmetic does, it takes at most half as long from 16 MiB on; and from there on a call by wasm
+ * takes some 100 ms, so that the start of a GPU counts little at the first one.
  */
-export const THRESHOLD_BYTES: number = 64 * 2 ** 20;
+export const THRESHOLD_BYTES: Readonly<Record<Cost, number>> = {
+  memory: Number.POSITIVE_INFINITY,
+  arithmetic: 16 * 2 ** 20,
+};
 
 type Options<O> = (O | OnGpu<O>) & {
-  /** Where to compute, whatever the size. Default: where x is; the GPU also for large values in memory. */
+  /** Where to compute. Default: where x is; the GPU also for large values in memory that wasm would take long for. */
   backend?: Backend | undefined;
 };
 type Output<X, O> = O extends { out: infer Out extends object } ? Out : Like<X>;
@@ -235,7 +243,8 @@ let found: Promise<Found> | undefined;
 export async function webgpu(device?: GPUDeviceLike): Promise<WebGpuNorm> {
   if (device !== undefined) {
     const { WebGpuNorm } = await import("./webgpu.js");
-    found = Promise.resolve({ norm: new WebGpuNorm(device), isSoftware: false });
+    const norm = new WebGpuNorm(device);
+    found = Promise.resolve({ norm, isSoftware: isSoftware(device.adapterInfo) });
   }
   return (await find()).norm;
 }
@@ -261,11 +270,11 @@ async function create(): Promise<Found> {
   norm.device.lost.then(() => {
     found = undefined;
   });
-  return { norm, isSoftware: isSoftware(adapter) };
+  return { norm, isSoftware: isSoftware(adapter.info) };
 }
 
 /** Whether an adapter is a CPU in disguise. */
-function isSoftware({ info = {} }: GPUAdapterLike): boolean {
+function isSoftware(info: GPUAdapterInfoLike = {}): boolean {
   const { vendor, architecture, device, description, isFallbackAdapter } = info;
   const names = [vendor, architecture, device, description].join(" ");
   return isFallbackAdapter === true || /swiftshader|llvmpipe|lavapipe|basic render/i.test(names);
@@ -296,12 +305,18 @@ async function run(op: OpName, inputs: readonly unknown[], given: unknown): Prom
   }
   const isAsked = backend === "webgpu";
   if (isAsked && !hasGpu) throw new TypeError(`${op}: "backend" expected "wasm", got "webgpu"`);
-  if (hasGpu && backend !== "wasm" && (isAsked || bytesOf(x) >= THRESHOLD_BYTES)) {
+  if (hasGpu && backend !== "wasm" && (isAsked || pays(op, x, options))) {
     const gpu = isAsked ? await find() : await find().catch(() => undefined);
     if (gpu !== undefined && (isAsked || !gpu.isSoftware)) {
       const resident = inputs.some((input) => input instanceof wasm.Tensor);
       const roundTrips = isBackward ? roundTripBackward : roundTrip;
-      const there = resident ? null : await roundTrips(gpu.norm, op, inputs, options);
+      const there = resident
+        ? null
+        : await roundTrips(gpu.norm, op, inputs, options).catch((error: unknown) => {
+            // What a GPU has no room for is wasm's, unless it was asked for.
+            if (isAsked || !(error instanceof RangeError)) throw error;
+            return undefined;
+          });
       if (there) return there.result;
       if (there === null && isAsked) {
         throw new TypeError(
@@ -311,6 +326,24 @@ async function run(op: OpName, inputs: readonly unknown[], given: unknown): Prom
     }
   }
   return callOn(wasm, op, inputs, passed);
+}
+
+// Activations whose arithmetic takes wasm so long that memory hardly counts: in gradients, and of 16-bit values that are not summed.
+const DEAR_BACKWARD: readonly unknown[] = ["silu", "gelu", "gelu_tanh", "sigmoid", "tanh"];
+const DEAR_HALVES: readonly unknown[] = ["gelu", "tanh"];
+
+function costOf(op: OpName, bytesOfElement: number, activation: unknown): Cost {
+  const backward = op.endsWith("Backward");
+  const dear = backward ? DEAR_BACKWARD : bytesOfElement === 2 ? DEAR_HALVES : [];
+  const isDear = dear.includes(activation) && !op.startsWith("add");
+  return isDear || op === "localResponseNorm" ? "arithmetic" : "memory";
+}
+
+/** Whether a call with values in memory is worth the way to a GPU and back. */
+function pays(op: OpName, x: unknown, { activation }: Record<string, unknown>): boolean {
+  const array = arrayOf(x);
+  if (array === undefined) return false;
+  return array.byteLength >= THRESHOLD_BYTES[costOf(op, array.BYTES_PER_ELEMENT, activation)];
 }
 
 function callOn(where: object, op: OpName, inputs: readonly unknown[], options: unknown): unknown {

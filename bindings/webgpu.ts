@@ -1,7 +1,7 @@
 // The entry `layernorm/webgpu`: the operations on GPU buffers.
 import { readDims, requireSize } from "./dims.js";
 import { DTYPES, isBits, type OwnArray, ownArray } from "./dtypes.js";
-import { describe, wrongType } from "./errors.js";
+import { describe, wrongType, wrongValue } from "./errors.js";
 import { Device } from "./gpu/device.js";
 import {
   type GPUAdapterLike,
@@ -209,10 +209,14 @@ export class WebGpuNorm {
     const elements =
       source.array ?? stateOf(source.tensor!)!.owner.block!.backend.elementsOf(source);
     const stored = convert(elements, source.dtype, target);
-    const usage = USAGE.storage | USAGE.copySource | USAGE.copyTarget;
+    const { maxBufferSize: most } = this.device.limits;
+    if (stored.byteLength > most) {
+      const expected = `at most ${most} bytes in one buffer (the device's maxBufferSize)`;
+      throw wrongValue("tensor", "data", expected, `${stored.byteLength}`);
+    }
+    const usage = USAGE.storage | USAGE.copySource;
     return this.#device.watch("tensor", () => {
-      const buffer = this.#device.buffer(stored.byteLength, usage, stored);
-      return new GpuTensor(buffer, dims, target);
+      return new GpuTensor(this.#device.upload(stored, usage), dims, target);
     });
   }
 

@@ -8,14 +8,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { lavapipe } from "../tests/webgpu/environment.js";
-import {
-  aptProgress,
-  compareVersions,
-  findEmscripten,
-  INSTALL_PAGE,
-  installEmscripten,
-  MINIMUM_VERSION,
-} from "./emscripten.js";
+import { aptProgress, compareVersions } from "./debian.js";
+import { findEmscripten, INSTALL_PAGE, installEmscripten, MINIMUM_VERSION } from "./emscripten.js";
 import { findCommands, run, runScript, SetupError } from "./process.js";
 
 /**

@@ -7,6 +7,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { environment } from "../tests/webgpu/environment.js";
+import { ensureLavapipe } from "./lavapipe.js";
 import { installPeers } from "./peers.js";
 import { run, runScript, SetupError } from "./process.js";
 import { setup } from "./setup.js";
@@ -177,6 +178,7 @@ export const STEPS = [
     action: async () => {
       // Dawn: 132 MB.
       await installPeers("tests/webgpu", print);
+      await ensureLavapipe(print);
       await nodeTests(["tests/webgpu"], environment());
     },
   },

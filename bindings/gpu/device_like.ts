@@ -49,19 +49,26 @@ export interface GPULimitsLike {
   readonly minStorageBufferOffsetAlignment: number;
 }
 
+/** A GPUAdapterInfo. */
+export interface GPUAdapterInfoLike {
+  readonly vendor?: string | undefined;
+  readonly architecture?: string | undefined;
+  readonly device?: string | undefined;
+  readonly description?: string | undefined;
+  readonly isFallbackAdapter?: boolean | undefined;
+  readonly subgroupMinSize?: number | undefined;
+  readonly subgroupMaxSize?: number | undefined;
+}
+
 /** A GPUDevice. */
 export interface GPUDeviceLike {
-  readonly adapterInfo?:
-    | {
-        readonly subgroupMinSize?: number | undefined;
-        readonly subgroupMaxSize?: number | undefined;
-      }
-    | undefined;
+  readonly adapterInfo?: GPUAdapterInfoLike | undefined;
   readonly features: { has(name: string): boolean };
   readonly limits: GPULimitsLike;
   readonly lost: Promise<{ readonly reason?: string | undefined; readonly message: string }>;
   readonly queue: {
     submit(buffers: never[]): void;
+    writeBuffer(buffer: never, offset: number, data: never): void;
     onSubmittedWorkDone(): Promise<unknown>;
   };
   createBuffer(descriptor: never): GPUBufferLike;
@@ -80,15 +87,7 @@ export interface GPUDeviceLike {
 export interface GPUAdapterLike {
   readonly features: { has(name: string): boolean };
   readonly limits: GPULimitsLike;
-  readonly info?:
-    | {
-        readonly vendor?: string | undefined;
-        readonly architecture?: string | undefined;
-        readonly device?: string | undefined;
-        readonly description?: string | undefined;
-        readonly isFallbackAdapter?: boolean | undefined;
-      }
-    | undefined;
+  readonly info?: GPUAdapterInfoLike | undefined;
   requestDevice(descriptor?: never): Promise<GPUDeviceLike>;
 }
 

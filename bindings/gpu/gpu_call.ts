@@ -199,11 +199,7 @@ class Results {
       // A batch without values has none to give.
       const values = new Float32Array(d.runs).fill(Number.NaN);
       const usage = USAGE.storage | USAGE.copySource | USAGE.copyTarget;
-      const tensor = new GpuTensor(
-        device.buffer(values.byteLength, usage, values),
-        d.statDims,
-        "float32",
-      );
+      const tensor = new GpuTensor(device.upload(values, usage), d.statDims, "float32");
       this.#result[name] = tensor;
       return undefined;
     };
@@ -305,7 +301,7 @@ function placeParameters(device: Device, d: Descriptor) {
     }
   }
   if (size === 0) return { upload: undefined, parameters, low };
-  const upload = device.buffer(size * 4, USAGE.storage, all(values, size));
+  const upload = device.upload(all(values, size), USAGE.storage);
   for (const { to, name, begin } of values) {
     to.set(name, { buffer: upload, offset: begin * 4, dtype: "float32" });
   }

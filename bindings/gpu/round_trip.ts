@@ -14,10 +14,10 @@ import type { WebGpuNorm } from "../webgpu.js";
 
 type Values = Record<string, unknown>;
 
-/** The bytes of a typed array or tensor-like object that could go to the GPU. */
-export function bytesOf(x: unknown): number {
+/** The typed array, if there is one, of values that could go to the GPU. */
+export function arrayOf(x: unknown): OwnArray | undefined {
   const data = typedArrayTag(x) === undefined ? (x as { data?: unknown } | null)?.data : x;
-  return typedArrayTag(data) === undefined ? 0 : (data as ArrayBufferView).byteLength;
+  return typedArrayTag(data) === undefined ? undefined : (data as OwnArray);
 }
 
 /**
@@ -51,11 +51,13 @@ export async function roundTrip(
     const isObject = options.returnStats === true || inputs.length > 1;
     const parts = (isObject ? given : { output: given }) as Record<string, (typeof tensors)[0]>;
     for (const tensor of Object.values(parts)) made.add(tensor);
+    const elements = new Map<string, OwnArray>();
+    for (const [name, tensor] of Object.entries(parts)) elements.set(name, await norm.read(tensor));
+    // Now that all is here: what fails before leaves `out` as it was.
     const result: Values = {};
-    for (const [name, tensor] of Object.entries(parts)) {
-      const elements = await norm.read(tensor);
+    for (const [name, { shape }] of Object.entries(parts)) {
       const target = name === "output" ? out : name === "sum" ? sumOut : undefined;
-      result[name] = formed(x, name, elements, tensor.shape, target as OwnArray | undefined);
+      result[name] = formed(x, name, elements.get(name)!, shape, target as OwnArray | undefined);
     }
     return { result: isObject ? result : result.output };
   } finally {

@@ -35,6 +35,10 @@ class Affine {
     shift_.move_to(offsets.of(Operand::shift));
   }
 
+  /// Where each has one element for all positions.
+  [[nodiscard]] T weight_at(const Offsets& offsets) const { return weight.one(offsets.of(weight_role_)); }
+  [[nodiscard]] T bias_at(const Offsets& offsets) const { return bias.one(offsets.of(bias_role_)); }
+
   /// Whether more is to do than `normalized * weight + bias`, which the kernels do by themselves.
   [[nodiscard]] bool has_steps() const { return steps_; }
 
@@ -49,6 +53,7 @@ class Affine {
   }
 
   [[nodiscard]] Operand weight_role() const { return weight_role_; }
+  [[nodiscard]] Operand bias_role() const { return bias_role_; }
 
   /// Before a job of several rows of n values: converts weight and bias once rather than for every row.
   void expand(size_t n, size_t rows, bool in_steps) {

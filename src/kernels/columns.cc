@@ -66,10 +66,18 @@ namespace layernorm {
 
 void ColumnsF32::add_rows(const float* x, size_t stride, size_t rows) {
   if (is_norm(scaling_.op)) return add_magnitudes(x, stride, rows);
+  constexpr size_t kLanes = simd::F32x4::kLanes;
   float padded[kColumnRows * kTogether] = {};
   for (size_t c = 0; c < count_; c += kTogether, x += kTogether) {
     if (count_ - c < kTogether) {
-      for (size_t row = 0; row < rows; ++row) std::copy_n(x + row * stride, count_ - c, padded + row * kTogether);
+      const size_t rest = count_ - c;
+      LAYERNORM_ROLLED
+      for (size_t row = 0; row < rows; ++row) {
+        const float* from = x + row * stride;
+        simd::store(padded + row * kTogether, simd::load_partial(from, rest, 0.0F));
+        if (rest <= kLanes) continue;
+        simd::store(padded + row * kTogether + kLanes, simd::load_partial(from + kLanes, rest - kLanes, 0.0F));
+      }
       x = padded;
       stride = kTogether;
     }
@@ -125,17 +133,45 @@ void ColumnsF32::write_block(const float* x, float* y, size_t first, size_t n) {
     }
     return;
   }
+  write_plain(x, y, first, n, w, b);
+}
+
+void ColumnsF32::write_plain(const float* x, float* y, size_t first, size_t n, const float* w, const float* b) {
+  using namespace simd;
   const float* mean = of_column_ + first;
   const float* factor = mean + kCapacity;
   const float* correction = factor + kCapacity;
   size_t i = 0;
-  using namespace simd;
   LAYERNORM_ROLLED
   for (; i + 4 <= n; i += 4) {
     const F32x4 v = (load(x + i) - load(mean + i)) * load(factor + i) + load(correction + i);
     store(y + i, mul_add(v, load(w + i), load(b + i)));
   }
   for (; i < n; ++i) y[i] = write_one(x[i], w[i], b[i], first + i);
+}
+
+void ColumnsF32::set_rows(RowOffsets& offsets, uint64_t row, size_t rows) {
+  if (!repeated_) {
+    repeated_ = true;
+    for (size_t c = count_; c < kAtOnce; ++c) {
+      for (size_t k = 0; k < 3 * kCapacity; k += kCapacity) of_column_[c + k] = of_column_[c - count_ + k];
+    }
+    if (!uniform_rows_) {
+      affine_.move_to(offsets.at(row));
+      std::copy_n(affine_.weight.at(first_, count_), count_, weights_);
+      std::copy_n(affine_.bias.at(first_, count_), count_, biases_);
+      for (size_t c = count_; c < kAtOnce; ++c) {
+        weights_[c] = weights_[c - count_];
+        biases_[c] = biases_[c - count_];
+      }
+    }
+  }
+  if (!uniform_rows_) return;
+  for (size_t j = 0; j < rows; ++j) {
+    const Offsets& there = offsets.at(row + j);
+    std::fill_n(weights_ + j * count_, count_, affine_.weight_at(there));
+    std::fill_n(biases_ + j * count_, count_, affine_.bias_at(there));
+  }
 }
 
 bool ColumnsF32::take(size_t first) {

@@ -11,6 +11,22 @@
 
 namespace layernorm {
 
+/// Where the parameters of a panel's rows stand.
+class RowOffsets {
+ public:
+  RowOffsets(const Axes& rows, const Offsets& panel) : rows_(rows), panel_(panel), row_(panel) {}
+
+  const Offsets& at(uint64_t row) {
+    rows_.move(row_, row, panel_);
+    return row_;
+  }
+
+ private:
+  const Axes& rows_;
+  const Offsets& panel_;
+  Offsets row_;
+};
+
 /// Columns of one panel. Values are of the arithmetic type; strides are in elements.
 class Columns {
  public:
@@ -18,8 +34,10 @@ class Columns {
   virtual void begin(const Offsets& offsets, size_t first, size_t count) = 0;
   virtual void add(const void* x, size_t stride, size_t rows) = 0;
   virtual bool next_pass() = 0;
-  /// Writes a row; the offsets are its own.
-  virtual void write(const void* x, void* y, const Offsets& offsets) = 0;
+  /// Rows that `write` takes at a time where they follow each other.
+  [[nodiscard]] virtual size_t rows_at_once() const { return 1; }
+  /// Writes rows [row, row + rows).
+  virtual void write(const void* x, void* y, RowOffsets& offsets, uint64_t row, size_t rows) = 0;
   /// Of the run that begins with a column of the panel.
   [[nodiscard]] virtual RunStatistics statistics(size_t column) const = 0;
   /// Columns that a panel holds at most.
@@ -104,8 +122,8 @@ class ColumnsF64 final : public Panel<double> {
     return more;
   }
 
-  void write(const void* x, void* y, const Offsets& offsets) override {
-    affine_.move_to(offsets);
+  void write(const void* x, void* y, RowOffsets& offsets, uint64_t row, size_t /*rows*/) override {
+    affine_.move_to(offsets.at(row));
     const double* from = static_cast<const double*>(x);
     double* to = static_cast<double*>(y);
     if (affine_.has_steps()) {
@@ -148,18 +166,24 @@ class ColumnsF32 final : public Panel<float> {
   static constexpr size_t kCapacity = 512;
   static constexpr size_t kTogether = 8;           // columns whose sums are in registers
   static constexpr uint64_t kMostWeighed = 65536;  // elements of a weight, one by one
+  // Elements of short rows that are written at a time: to begin to write takes as long as half as many.
+  static constexpr size_t kAtOnce = 128;
 
  public:
   ColumnsF32(const Call& call, size_t first, size_t rows, size_t fold)
       : Panel(call, first, rows, fold),
         centered_(is_centered(call.op)),
         shared_bound_(weigh(call, first)),
-        narrow_(scaling_.size >= kShortColumn && shared_bound_ <= 2 && !is_norm(call.op)) {}
+        narrow_(scaling_.size >= kShortColumn && shared_bound_ <= 2 && !is_norm(call.op)),
+        same_rows_(!affine_.has_steps() && is_same(call, affine_.weight_role(), first) &&
+                   is_same(call, affine_.bias_role(), first)),
+        uniform_rows_(!affine_.has_steps() && affine_.weight.has_one() && affine_.bias.has_one()) {}
 
   void begin(const Offsets& offsets, size_t first, size_t count) override {
     place(offsets, first, count);
     weigh_columns(offsets);
     started_ = false;
+    repeated_ = false;
     pass_ = narrow_ ? Pass::kNarrow : Pass::kWide;
     wide_ = false;
     for (size_t c = 0; c < (count + kTogether - 1) / kTogether * kTogether; ++c) {
@@ -203,17 +227,24 @@ class ColumnsF32 final : public Panel<float> {
     return more;
   }
 
-  void write(const void* x, void* y, const Offsets& offsets) override {
-    affine_.move_to(offsets);
+  [[nodiscard]] size_t rows_at_once() const override {
+    return (same_rows_ || uniform_rows_) && !wide_ ? std::max<size_t>(1, kAtOnce / count_) : 1;
+  }
+
+  void write(const void* x, void* y, RowOffsets& offsets, uint64_t row, size_t rows) override {
     const float* from = static_cast<const float*>(x);
     float* to = static_cast<float*>(y);
-    const bool uniform = affine_.weight.is_uniform() && affine_.bias.is_uniform();
-    if (uniform && !wide_ && !affine_.has_steps()) {
-      write_uniform(from, affine_.weight.value(), affine_.bias.value(), to);
+    if (rows > 1) {
+      set_rows(offsets, row, rows);
+      write_plain(from, to, 0, rows * count_, weights_, biases_);
+    } else if (uniform_rows_ && !wide_) {
+      const Offsets& there = offsets.at(row);
+      write_uniform(from, affine_.weight_at(there), affine_.bias_at(there), to);
     } else {
+      affine_.move_to(offsets.at(row));
       for (size_t i = 0; i < count_; i += kBlock) write_block(from + i, to + i, i, std::min(kBlock, count_ - i));
     }
-    affine_.activate(to, count_);
+    affine_.activate(to, rows * count_);
   }
 
   [[nodiscard]] RunStatistics statistics(size_t column) const override {
@@ -254,6 +285,14 @@ class ColumnsF32 final : public Panel<float> {
       }
     }
     return largest;
+  }
+
+  // Whether a parameter is the same for all rows of a panel.
+  static bool is_same(const Call& call, Operand role, size_t first) {
+    for (size_t d = 0; d < first; ++d) {
+      if (call.dims[d].reduced && call.strides[static_cast<size_t>(role)][d] != 0) return false;
+    }
+    return true;
   }
 
   // Sets the bound of each run of the panel.
@@ -318,7 +357,10 @@ class ColumnsF32 final : public Panel<float> {
     }
   }
 
+  // Makes what so many rows from one on are written with, side by side.
+  void set_rows(RowOffsets& offsets, uint64_t row, size_t rows);
   void write_block(const float* x, float* y, size_t first, size_t n);
+  void write_plain(const float* x, float* y, size_t first, size_t n, const float* w, const float* b);
   void write_uniform(const float* x, float w, float b, float* y);
 
   [[nodiscard]] double normalize_wide(float x, size_t c) const {
@@ -333,6 +375,10 @@ class ColumnsF32 final : public Panel<float> {
   bool centered_;
   double shared_bound_;
   bool narrow_;  // whether float32 sums are tried first
+  // Whether all rows are written with the same parameters, or each with one weight and one bias.
+  bool same_rows_, uniform_rows_;
+  bool repeated_ = false;  // what rows have side by side
+  float weights_[kAtOnce], biases_[kAtOnce];
   Pass pass_ = Pass::kWide;
   bool started_ = false;
   bool wide_ = false;  // whether any column is

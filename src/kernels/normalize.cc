@@ -14,6 +14,9 @@ namespace {
 
 // Values that are worked on at a time where one step follows another: they stay in the first-level cache, or near.
 constexpr size_t kNear = 8192;
+// Of a sum that is normalized next, which reads some rows ahead: a few rows more, in the second-level cache.
+constexpr size_t kSumsNear = 32768;
+
 /// Reads the running statistics of a channel, moves them towards the batch's, and writes them.
 class RunningStatistics {
  public:
@@ -108,12 +111,16 @@ class Loops {
   class Steps final : public RowSteps {
    public:
     Steps(Runner& runner, const Axes& kept, uint64_t first) : runner_(runner), kept_(kept), first_(first) {}
-    void move_to(size_t row) override { runner_.place(kept_.at(first_ + row, {})); }
+    void move_to(size_t row) override {
+      kept_.move(offsets_, first_ + row, {});
+      runner_.place(offsets_);
+    }
 
    private:
     Runner& runner_;
     const Axes& kept_;
     uint64_t first_;
+    Offsets offsets_;
   };
 
   // As many runs at a time as a tile holds and agree on the bound of their weights.
@@ -136,7 +143,7 @@ class Loops {
       // Several runs that share their parameters are worth a job of their own, which converts these once.
       const bool stepwise = sharing < 4 && next < last;
       if (stepwise) {
-        next = agreeing(runner, next, last);
+        next = agreeing(runner, offsets, next, last);
         runner.move_to(offsets);  // and to its bound, from that of a run that does not agree
       }
       const auto rows = static_cast<size_t>(next - i);
@@ -147,12 +154,13 @@ class Loops {
     }
   }
 
-  // The first run from `next` on, or `end`, whose weight bound is not the present one.
-  uint64_t agreeing(Runner& runner, uint64_t next, uint64_t end) const {
-    const double bound = runner.weight_bound();
+  // The first run from `next` on, or `end`, whose weight bound is not that of the run at some offsets.
+  uint64_t agreeing(Runner& runner, const Offsets& offsets, uint64_t next, uint64_t end) const {
+    const double bound = runner.weight_bound(offsets);
+    Offsets there;
     for (; next < end; ++next) {
-      runner.move_to(kept_.at(next, {}));
-      if (runner.weight_bound() != bound) return next;
+      kept_.move(there, next, {});
+      if (runner.weight_bound(there) != bound) return next;
     }
     return next;
   }
@@ -219,12 +227,12 @@ class Loops {
       report(columns.statistics(c), first_run + (first + c) / layout_.fold);
     }
     const size_t size = arithmetic_size(call_.dtype);
-    Offsets there = offsets;
+    RowOffsets row_offsets(reduced_, offsets);
     each_rows(offsets, first, n, [&](const Tiles::Tile& tile, uint64_t row, size_t rows) {
-      for (size_t j = 0; j < rows; ++j) {
+      const size_t at_once = tile.stride == n ? columns.rows_at_once() : 1;
+      for (size_t j = 0; j < rows; j += at_once) {
         const size_t at = j * tile.stride * size;
-        reduced_.move(there, row + j, offsets);
-        columns.write(tile.x + at, tile.y + at, there);
+        columns.write(tile.x + at, tile.y + at, row_offsets, row + j, std::min(at_once, rows - j));
       }
       tiles_.put();
     });
@@ -268,7 +276,7 @@ template <class T>
 [[gnu::noinline]] void add_and_run(const Call& call, const Layout& layout, Loops& loops, void* object, RunSlices run) {
   Sum<T> sum(call);
   // The sum of a few slices stays near until it is normalized.
-  const uint64_t most = std::max<uint64_t>(1, kNear / layout.slice_size);
+  const uint64_t most = std::max<uint64_t>(1, kSumsNear / layout.slice_size);
   for (uint64_t i = 0; i < layout.slices; i += most) {
     const uint64_t end = std::min(layout.slices, i + most);
     sum.make(i * layout.slice_size, end * layout.slice_size);

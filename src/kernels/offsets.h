@@ -59,9 +59,12 @@ class Axes {
     for (size_t k = 0; k < advancing_count_; ++k) offsets.parameter[advancing_[k]] = base.parameter[advancing_[k]];
     for (size_t i = 0; i < rank_; ++i) {
       const size_t d = dims_[i];
-      const uint64_t size = call_.dims[d].size;
-      const uint64_t index = i + 1 == rank_ ? position : position % size;
-      position /= size;
+      uint64_t index = position;
+      if (i + 1 != rank_) {
+        const uint64_t size = call_.dims[d].size;
+        index = position % size;
+        position /= size;
+      }
       if (index == 0) continue;
       offsets.x += index * strides_[i];
       for (size_t k = 0; k < advancing_count_; ++k) {

@@ -14,6 +14,8 @@ namespace layernorm {
 
 /// Elements that a kernel takes at a time: sums are flushed and parameters converted once per block.
 inline constexpr size_t kBlock = 64;
+/// How often an element that repeats is there at once: what the longest steps of kernels read.
+inline constexpr size_t kRepeated = 16;
 
 template <class T>
 inline constexpr DType kDTypeOf = sizeof(T) == 4 ? DType::float32 : DType::float64;
@@ -145,13 +147,16 @@ class ParameterBlocks {
   }
 
   /// The n <= kBlock elements from position i on; good until the next call.
-  const T* at(size_t i, size_t n) { return direct_ != nullptr ? direct_ + i * step_ : converted(i, n); }
+  const T* at(size_t i, size_t n) {
+    if (is_short_) complete();
+    return direct_ != nullptr ? direct_ + i * step_ : converted(i, n);
+  }
 
   /// The same, and fast also where it is one element again and again.
   const T* next(size_t i, size_t n) { return direct_ == nullptr && is_within(i) ? block_ : at(i, n); }
 
-  /// The same, for as many as `longest` says.
-  Strided<T> from(size_t i, size_t n) { return {at(i, n), step_}; }
+  /// The same, for as many as `longest` says; of one that repeats, kRepeated times.
+  Strided<T> from(size_t i, size_t n) { return {direct_ != nullptr ? direct_ + i * step_ : converted(i, n), step_}; }
 
   /// How many elements, at most n, `from` gives of two parameters at a time: all where they stand as they are, those that are
   /// one element once that is converted.
@@ -159,8 +164,15 @@ class ParameterBlocks {
     return a.direct_ != nullptr && b.direct_ != nullptr ? n : joint(a, b, i, n);
   }
 
+  /// Whether one element stands at every position, whatever the base, and can be read as it is.
+  [[nodiscard]] bool has_one() const {
+    return place_ == Place::kNone || (place_ == Place::kRepeated && whole_ != nullptr);
+  }
+  /// That of a base, which needs no move there.
+  [[nodiscard]] T one(uint64_t base) const { return whole_ != nullptr ? whole_[base] : block_[0]; }
+
   /// The element at the present base.
-  [[nodiscard]] T value() { return *at(0, 1); }
+  [[nodiscard]] T value() { return direct_ != nullptr ? *direct_ : *converted(0, 1); }
 
   /// Whether that stands at every position.
   [[nodiscard]] bool is_uniform() const { return direct_ != nullptr && step_ == 0; }
@@ -204,10 +216,17 @@ class ParameterBlocks {
     for (T& each : block_) each = value;
   }
 
+  // Runs of a few values, each with an element of its own, would else take longer for this than for their arithmetic.
   void fill(T value) {
-    repeat(value);
+    for (size_t i = 0; i < kRepeated; ++i) block_[i] = value;
+    is_short_ = true;
     direct_ = block_;
     step_ = 0;
+  }
+
+  [[gnu::noinline]] void complete() {
+    is_short_ = false;
+    repeat(block_[0]);
   }
 
   // Folds the first n elements, where more zeros may take part.
@@ -270,6 +289,7 @@ class ParameterBlocks {
   const T* direct_ = nullptr;  // what stands at position 0, unless it must be converted
   const T* whole_ = nullptr;   // all of it, where it can be read as it is
   size_t step_ = 1;
+  bool is_short_ = false;  // whether the block has no more than kRepeated of what it repeats
   Place place_ = Place::kNone;
   bool as_is_ = false;  // handed over piece by piece, but not converted
   T offset_;

@@ -27,6 +27,7 @@ namespace layernorm {
 /// A loop takes four vectors at a time, one for each of four chains of additions, which hide their latency.
 inline constexpr size_t kChains = 4;
 inline constexpr size_t kStep = kChains * simd::F32x4::kLanes;
+static_assert(kStep <= kRepeated);
 
 /// Elements that sums are taken of in float32 before they are flushed to float64: the fewer, the less their rounding
 /// counts. 32 costs a tenth of the speed at 512x768.
@@ -85,7 +86,7 @@ struct SumsF32 {
     if (i < n) add_tail<kSum, kShifted>(x, n - i, shift);
   }
 
-  /// Adds the last n elements, fewer than a flush, padded with the shift, which adds exact zeros.
+  /// Adds the last n elements, fewer than a flush.
   template <Sums kSum, bool kShifted>
   void add_tail(const float* x, size_t n, float shift) {
     *this = *this + tail<kSum, kShifted>(x, n, shift);
@@ -154,15 +155,24 @@ struct SumsF32 {
     d_high = d_high + high;
   }
 
-  // By value, so that the sums of the loops before stay in registers.
+  // By value, so that the sums of the loops before stay in registers. Each value goes to the chain that it would be in, were
+  // the shift appended up to a flush.
   template <Sums kSum, bool kShifted>
   [[gnu::noinline]] static SumsF32 tail(const float* x, size_t n, float shift) {
-    float padded[kFlush];
-    LAYERNORM_ROLLED
-    for (float& element : padded) element = shift;
-    std::memcpy(padded, x, n * sizeof(float));
+    constexpr size_t kLanes = simd::F32x4::kLanes;
+    const simd::F32x4 shifts = simd::splat(shift);
     SumsF32 sums;
-    sums.add_flush<kSum, kShifted>(padded, simd::splat(shift));
+    ChainsF32 chains;
+    LAYERNORM_ROLLED
+    for (; n >= kStep; n -= kStep, x += kStep) {
+      for (size_t k = 0; k < kChains; ++k) {
+        sums.add_vector<kSum, kShifted>(chains, k, simd::load(x + k * kLanes), shifts);
+      }
+    }
+    for (size_t k = 0; k < kChains && k * kLanes < n; ++k) {
+      sums.add_vector<kSum, kShifted>(chains, k, simd::load_partial(x + k * kLanes, n - k * kLanes, shift), shifts);
+    }
+    sums.flush<kSum>(chains);
     return sums;
   }
 

@@ -28,8 +28,8 @@ class Runner {
   virtual void place(const Offsets& offsets) = 0;
   /// Whole contiguous runs; `steps` places the parameters of each, unless they share them.
   virtual void rows(const void* x, void* y, size_t rows, double* mean, double* rstd, RowSteps* steps) = 0;
-  /// The largest weight that the present run meets, as far as it counts.
-  [[nodiscard]] virtual double weight_bound() const = 0;
+  /// The largest weight that a run meets, as far as it counts. Goes nowhere but to that weight.
+  virtual double weight_bound(const Offsets& offsets) = 0;
   [[nodiscard]] virtual RunStatistics statistics() const = 0;
 
  protected:
@@ -85,11 +85,17 @@ class RunnerOf final : public Runner {
 
   void move_to(const Offsets& offsets) override {
     place(offsets);
+    weight_bound(offsets);
+  }
+
+  double weight_bound(const Offsets& offsets) override {
     const uint64_t base = offsets.of(affine_.weight_role());
     if (base != weighed_at_) {
       weighed_at_ = base;
+      affine_.weight.move_to(base);
       weight_bound_ = weigh();
     }
+    return weight_bound_;
   }
 
   void begin() override {
@@ -143,7 +149,6 @@ class RunnerOf final : public Runner {
     }
   }
 
-  [[nodiscard]] double weight_bound() const override { return weight_bound_; }
   [[nodiscard]] RunStatistics statistics() const override { return statistics_of(run_.normalizer()); }
 
  private:

@@ -25,6 +25,17 @@ inline v128_t join_high(v128_t lower, v128_t upper) {
   return wasm_i16x8_shuffle(lower, upper, 4, 12, 5, 13, 6, 14, 7, 15);
 }
 
+/// n < kBlock elements in pieces of constant sizes: a copy of any size is a call out of wasm.
+template <class T>
+inline void copy_few(const T* from, T* to, size_t n) {
+  for (size_t piece = kBlock / 2; piece > 0; piece /= 2) {
+    if ((n & piece) == 0) continue;
+    std::memcpy(to, from, piece * sizeof(T));
+    from += piece;
+    to += piece;
+  }
+}
+
 /// Calls `block` on each 8 elements. The rest is padded to a block, for which `convert`, the caller, is called again: a
 /// second copy of its code would not be faster.
 template <class From, class To, class Block>
@@ -35,9 +46,9 @@ inline void for_each_block(const From* from, To* to, size_t n, void (*convert)(c
   if (i == n) return;
   From padded[kBlock] = {};
   To converted[kBlock];
-  std::memcpy(padded, from + i, (n - i) * sizeof(From));
+  copy_few(from + i, padded, n - i);
   convert(padded, converted, kBlock);
-  std::memcpy(to + i, converted, (n - i) * sizeof(To));
+  copy_few(converted, to + i, n - i);
 }
 
 /// Float32 has bits enough that a value rounded to odd (cut off, the last bit set if anything was lost) rounds to 16 bits

@@ -76,20 +76,36 @@ inline F32x4 held(F32x4 constant) { return {held(constant.v)}; }
 /// Brings p's cache line near. The load is volatile: nobody uses its value.
 inline void touch(const float* p) { (void)*reinterpret_cast<const volatile int32_t*>(p); }
 
-/// The first n < kLanes elements; the other lanes are `rest`.
-template <class Lane>
-inline Vector<Lane> load_partial(const Lane* p, size_t n, Lane rest) {
-  Lane lanes[Vector<Lane>::kLanes];
-  for (Lane& lane : lanes) lane = rest;
-  std::memcpy(lanes, p, n * sizeof(Lane));
-  return load(lanes);
+/// The first n <= kLanes elements; the other lanes are `rest`. By lanes: a copy of so few bytes would be a call out of wasm.
+inline F32x4 load_partial(const float* p, size_t n, float rest) {
+  if (n >= F32x4::kLanes) return load(p);
+  v128_t v = wasm_f32x4_splat(rest);
+  if ((n & 2) == 0) return {n == 0 ? v : wasm_v128_load32_lane(p, v, 0)};
+  v = wasm_v128_load64_lane(p, v, 0);
+  return {n == 2 ? v : wasm_v128_load32_lane(p + 2, v, 2)};
+}
+inline F64x2 load_partial(const double* p, size_t n, double rest) {
+  if (n >= F64x2::kLanes) return load(p);
+  const v128_t v = wasm_f64x2_splat(rest);
+  return {n == 0 ? v : wasm_v128_load64_lane(p, v, 0)};
 }
 
-template <class V>
-inline void store_partial(typename V::Lane* p, size_t n, V a) {
-  typename V::Lane lanes[V::kLanes];
-  store(lanes, a);
-  std::memcpy(p, lanes, n * sizeof(lanes[0]));
+inline void store_partial(float* p, size_t n, F32x4 a) {
+  if (n >= F32x4::kLanes) {
+    store(p, a);
+  } else if ((n & 2) != 0) {
+    wasm_v128_store64_lane(p, a.v, 0);
+    if (n == 3) wasm_v128_store32_lane(p + 2, a.v, 2);
+  } else if (n != 0) {
+    wasm_v128_store32_lane(p, a.v, 0);
+  }
+}
+inline void store_partial(double* p, size_t n, F64x2 a) {
+  if (n >= F64x2::kLanes) {
+    store(p, a);
+  } else if (n != 0) {
+    wasm_v128_store64_lane(p, a.v, 0);
+  }
 }
 
 // ---- Arithmetic

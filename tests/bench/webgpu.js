@@ -1,6 +1,6 @@
 /**
- * npm run bench:webgpu: LayerNorm of tensors that stay on a GPU, in Chromium on this machine's adapter; and of values in memory, from
- * which size on the GPU pays for the way there and back.
+ * npm run bench:webgpu: LayerNorm of tensors that stay on a GPU, in Chromium on this machine's adapter; and of values in memory, what
+ * the way there and back takes beside wasm's whole call, and from which size on it leaves half of that time to a GPU.
  *
  *   --quick   fewer rounds
  *   --gpu     the machine's GPU, not SwiftShader
@@ -64,27 +64,43 @@ try {
   await page.evaluate(
     `import("/tests/bench/webgpu_page.js").then(({ benchWebGpu }) => benchWebGpu(${JSON.stringify(SHAPES)}, ${quick ? 5 : 31}, (row) => tell(row)))`,
   );
-  /** @type {import("./webgpu_round_trip.js").Step[]} */
-  const steps = /** @type {any} */ (
-    await page.evaluate(
-      `import("/tests/bench/webgpu_round_trip.js").then(({ benchRoundTrips }) => benchRoundTrips(${quick ? 3 : 9}))`,
-    )
-  );
-  log("\nValues in memory, with `out`: layernorm/auto by wasm, and on the GPU there and back");
-  for (const { bytes, wasm, webgpu } of steps) {
-    log(
-      `  ${`${bytes / 2 ** 20}`.padStart(4)} MiB ${figure(wasm).padStart(7)} ms ${figure(webgpu).padStart(7)} ms`,
-    );
-  }
-  // From there on at every size.
-  const last = steps.findLastIndex(({ wasm, webgpu }) => webgpu >= wasm) + 1;
-  const mib = (/** @type {{ bytes: number } | undefined} */ step) =>
-    `${(step?.bytes ?? 0) / 2 ** 20}`;
   log(
-    last < steps.length
-      ? `  this adapter pays from ${mib(steps[last])} MiB on`
-      : `  this adapter does not pay up to ${mib(steps.at(-1))} MiB`,
+    "\nValues in memory: ms of a call by wasm into memory that is there; of the copies to a GPU and back that none does without, and of what layernorm/auto does beside computing, as shares of wasm's time",
   );
+  if (!gpu) log("This adapter is a CPU: nothing is said of how long it computes");
+  /** @type {Map<string, number>} from which size on transfers leave half of wasm's time, for each kind */
+  const from = new Map();
+  await page.exposeFunction(
+    "tellStep",
+    (/** @type {import("./webgpu_round_trip.js").Step} */ step) => {
+      const { bytes, wasm, webgpu, copies, transfers } = step;
+      const mib = bytes / 2 ** 20;
+      log(
+        `\n${mib} MiB: copies ${figure(copies[0])} ms, transfers ${figure(transfers[0])} ms; with gradients ${figure(copies[1])} ms, ${figure(transfers[1])} ms`,
+      );
+      for (const [kind, ms] of Object.entries(wasm)) {
+        const inputs = kind.includes("Backward") ? 1 : 0;
+        const shares = [copies, transfers].map((each) =>
+          (each[inputs] / ms).toFixed(2).padStart(6),
+        );
+        const whole = webgpu[kind] === undefined ? "" : `   on the GPU ${figure(webgpu[kind])} ms`;
+        log(`  ${kind.padEnd(31)} ${figure(ms).padStart(7)} ms ${shares.join(" ")}${whole}`);
+        if (2 * transfers[inputs] > ms) from.delete(kind);
+        else if (!from.has(kind)) from.set(kind, mib);
+        kinds.add(kind);
+      }
+    },
+  );
+  /** @type {Set<string>} */
+  const kinds = new Set();
+  await page.evaluate(
+    `import("/tests/bench/webgpu_round_trip.js").then(({ benchRoundTrips }) => benchRoundTrips(${quick ? 3 : 5}, ${gpu}, (step) => tellStep(step)))`,
+  );
+  log("\nTransfers take at most half of wasm's time");
+  for (const kind of kinds) {
+    const mib = from.get(kind);
+    log(`  ${kind.padEnd(31)} ${mib === undefined ? "at no size" : `from ${mib} MiB on`}`);
+  }
 } finally {
   await browser.close();
   server.close();

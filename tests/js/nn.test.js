@@ -1,4 +1,4 @@
-// Layers that own their parameters: construction, modes, running statistics against PyTorch's rules, state, disposal.
+/** Layers that own their parameters: construction, forward and backward, disposal. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
@@ -20,48 +20,7 @@ import {
   LayerNorm,
   RMSNorm,
 } from "../../dist/nn.js";
-import { Random } from "./data.js";
-
-/** @param {number} n @param {number} [seed] @returns {Float32Array} */
-function normals(n, seed = 1) {
-  const random = new Random(seed);
-  return Float32Array.from({ length: n }, () => random.normal());
-}
-
-/** @param {any} actual @param {any} expected @param {number} tolerance */
-function assertClose(actual, expected, tolerance) {
-  assert.equal(actual.length, expected.length);
-  for (let i = 0; i < expected.length; i++) {
-    assert.ok(
-      Math.abs(actual[i] - expected[i]) <= tolerance * Math.max(1, Math.abs(expected[i])),
-      `${i}: ${actual[i]}, expected ${expected[i]}`,
-    );
-  }
-}
-
-/** Every layer with all of its state, for 4 features. @type {Record<string, () => any>} */
-const LAYERS = {
-  LayerNorm: () => new LayerNorm(4),
-  RMSNorm: () => new RMSNorm(4),
-  GroupNorm: () => new GroupNorm(2, 4),
-  InstanceNorm: () => new InstanceNorm(4, { affine: true, trackRunningStats: true }),
-  BatchNorm: () => new BatchNorm(4),
-  ConditionalLayerNorm: () => new ConditionalLayerNorm(4, 3, { elementwiseAffine: true }),
-};
-
-/** @type {Record<string, string[]>} */
-const STATE = {
-  LayerNorm: ["weight", "bias"],
-  RMSNorm: ["weight"],
-  GroupNorm: ["weight", "bias"],
-  InstanceNorm: ["weight", "bias", "running_mean", "running_var", "num_batches_tracked"],
-  BatchNorm: ["weight", "bias", "running_mean", "running_var", "num_batches_tracked"],
-  ConditionalLayerNorm: [
-    ...["weight", "bias", "scale.weight", "scale.bias", "shift.weight", "shift.bias"],
-  ],
-};
-
-// --- Construction ----------------------------------------------------------------------------------------------------
+import { assertClose, detach, LAYERS, normals, STATE } from "./nn_layers.js";
 
 for (const [name, make] of Object.entries(LAYERS)) {
   test(`${name} has PyTorch's state, and parameters with gradients of 0`, () => {
@@ -149,8 +108,6 @@ const WRONG = [
 test("constructors refuse what is wrong, in the package's grammar", () => {
   for (const [make, type, message] of WRONG) assert.throws(make, { name: type.name, message });
 });
-
-// --- Forward ---------------------------------------------------------------------------------------------------------
 
 test("forward is the operation with the layer's parameters", () => {
   const data = normals(2 * 4 * 6);
@@ -243,9 +200,6 @@ function forwardOf(name, layer, options) {
     ? layer.forward(x, [1, 2, 3], options)
     : layer.forward(x, options);
 }
-
-/** @param {ArrayBufferView} array */
-const detach = ({ buffer }) => structuredClone(buffer, { transfer: [/** @type {any} */ (buffer)] });
 
 /** The dimensions of a batch for layers of channels. @type {Record<string, number[]>} */
 const DIMS = { GroupNorm: [2, 4, 6], InstanceNorm: [2, 4, 6], BatchNorm: [2, 4, 6] };
@@ -364,162 +318,6 @@ test("a layer that does not fit in memory is a RangeError", () => {
   assert.equal(new LayerNorm(2).forward([1, 2]).length, 2, "the next one works");
 });
 
-// --- Running statistics ----------------------------------------------------------------------------------------------
-
-/** PyTorch's rules in float64: the mean and unbiased variance of some values. @param {number[]} values */
-function moments(values) {
-  const mean = values.reduce((a, b) => a + b) / values.length;
-  const squares = values.reduce((a, b) => a + (b - mean) ** 2, 0);
-  return { mean, unbiased: squares / (values.length - 1) };
-}
-
-/** @param {Float32Array} data [2, 4, 6] @param {number} channel @param {number[]} items */
-const channelOf = (data, channel, items) =>
-  items.flatMap((n) => [...data.subarray((n * 4 + channel) * 6, (n * 4 + channel + 1) * 6)]);
-
-for (const momentum of [0.1, 0.5, null]) {
-  test(`BatchNorm tracks statistics as PyTorch does, momentum ${momentum}`, () => {
-    const norm = new BatchNorm(4, { momentum });
-    const mean = [0, 0, 0, 0];
-    const variance = [1, 1, 1, 1];
-    for (let batch = 1; batch <= 5; batch++) {
-      const data = normals(48, batch);
-      norm.forward({ data, dims: [2, 4, 6] });
-      const factor = momentum ?? 1 / batch;
-      for (let c = 0; c < 4; c++) {
-        const found = moments(channelOf(data, c, [0, 1]));
-        mean[c] += factor * (found.mean - mean[c]);
-        variance[c] += factor * (found.unbiased - variance[c]);
-      }
-      assert.deepEqual(norm.numBatchesTracked?.data, BigInt64Array.of(BigInt(batch)));
-    }
-    assertClose(norm.runningMean?.data, mean, 1e-6);
-    assertClose(norm.runningVar?.data, variance, 1e-6);
-    const x = { data: normals(48, 9), dims: [2, 4, 6] };
-    assert.deepEqual(
-      norm.eval().forward(x),
-      batchNorm(x, {
-        runningMean: norm.runningMean?.data,
-        runningVar: norm.runningVar?.data,
-        weight: norm.weight?.data,
-        bias: norm.bias?.data,
-      }),
-    );
-    assert.deepEqual(norm.numBatchesTracked?.data, BigInt64Array.of(5n), "eval counts nothing");
-  });
-}
-
-test("BatchNorm without running statistics always takes the batch's", () => {
-  const norm = new BatchNorm(4, { trackRunningStats: false });
-  const x = { data: normals(48), dims: [2, 4, 6] };
-  const y = norm.forward(x);
-  assert.deepEqual(norm.eval().forward(x), y);
-});
-
-test("BatchNorm changes nothing for an empty batch, nor where it throws", () => {
-  const norm = new BatchNorm(4, { momentum: null });
-  const before = norm.stateDict();
-  assert.equal(norm.forward({ data: new Float32Array(), dims: [0, 4] }).data.length, 0);
-  assert.throws(() => norm.forward([[1, 2, 3, 4]]), /more than one value per channel/);
-  assert.throws(() => norm.forward([[1, 2, 3]]), /4 channels/);
-  assert.deepEqual(norm.stateDict(), before);
-});
-
-test("BatchNorm's count of batches ends at the largest that there is, and is refused below 0", () => {
-  for (const momentum of [0.1, null]) {
-    const norm = new BatchNorm(1, { momentum });
-    const count = norm.numBatchesTracked?.data ?? new BigInt64Array();
-    count[0] = 2n ** 63n - 2n;
-    for (let i = 0; i < 2; i++) {
-      norm.forward([[1], [3]]);
-      assert.equal(count[0], 2n ** 63n - 1n);
-    }
-    const before = norm.stateDict();
-    count[0] = -1n;
-    assert.throws(() => norm.forward([[1], [3]]), {
-      name: "RangeError",
-      message: 'BatchNorm: "num_batches_tracked" expected an integer >= 0, got -1n',
-    });
-    count[0] = 2n ** 63n - 1n;
-    assert.deepEqual(norm.stateDict(), before);
-  }
-});
-
-test("InstanceNorm tracks the mean of its items' statistics as PyTorch does", () => {
-  for (const [layout, index] of /** @type {const} */ ([
-    ["channels_first", (/** @type {number} */ i) => i],
-    // [2, 6, 4] from [2, 4, 6].
-    [
-      "channels_last",
-      (/** @type {number} */ i) => Math.floor(i / 24) * 24 + (i % 4) * 6 + Math.floor((i % 24) / 4),
-    ],
-  ])) {
-    const norm = new InstanceNorm(4, { trackRunningStats: true, momentum: 0.3, layout });
-    const mean = [0, 0, 0, 0];
-    const variance = [1, 1, 1, 1];
-    for (let batch = 1; batch <= 3; batch++) {
-      // Far below eps: the running variance must not lose them in it.
-      const data = normals(48, batch).map((value) => value * 1e-6);
-      const dims = layout === "channels_first" ? [2, 4, 6] : [2, 6, 4];
-      norm.forward({ data: data.map((_, i) => data[index(i)]), dims });
-      for (let c = 0; c < 4; c++) {
-        const items = [0, 1].map((n) => moments(channelOf(data, c, [n])));
-        mean[c] += 0.3 * ((items[0].mean + items[1].mean) / 2 - mean[c]);
-        variance[c] += 0.3 * ((items[0].unbiased + items[1].unbiased) / 2 - variance[c]);
-      }
-    }
-    const got = norm.runningMean?.data ?? [];
-    for (const [c, value] of mean.entries()) assert.ok(Math.abs(got[c] - value) <= 1e-6 * 1e-6 * 2);
-    assertClose(norm.runningVar?.data, variance, 1e-6);
-    assert.deepEqual(norm.numBatchesTracked?.data, BigInt64Array.of(0n));
-    const x = { data: normals(48, 9), dims: layout === "channels_first" ? [2, 4, 6] : [2, 6, 4] };
-    assert.deepEqual(
-      norm.eval().forward(x),
-      batchNorm(x, {
-        runningMean: norm.runningMean?.data,
-        runningVar: norm.runningVar?.data,
-        layout,
-      }),
-    );
-  }
-});
-
-test("InstanceNorm leaves its statistics alone with momentum null, for no items and where it throws", () => {
-  const options = { trackRunningStats: true };
-  const frozen = new InstanceNorm(2, { ...options, momentum: null });
-  const before = frozen.stateDict();
-  frozen.forward([
-    [
-      [1, 2],
-      [3, 5],
-    ],
-  ]);
-  assert.deepEqual(frozen.stateDict(), before);
-  const norm = new InstanceNorm(2, options);
-  norm.forward({ data: new Float32Array(), dims: [0, 2, 2] });
-  assert.throws(() => norm.forward([[[1], [3]]]), {
-    name: "RangeError",
-    message: /^InstanceNorm: "x"/,
-  });
-  assert.deepEqual(norm.stateDict(), before);
-});
-
-test("InstanceNorm tracks statistics of resident x, and keeps no memory", () => {
-  const norm = new InstanceNorm(2, { trackRunningStats: true, momentum: 1 });
-  const x = tensor([
-    [
-      [1, 3],
-      [2, 6],
-    ],
-  ]);
-  norm.forward(x).dispose();
-  assert.deepEqual([...(norm.runningMean?.data ?? [])], [2, 4]);
-  assert.deepEqual([...(norm.runningVar?.data ?? [])], [2, 8]);
-  x.dispose();
-});
-
-// --- Conditions ------------------------------------------------------------------------------------------------------
-
 test("ConditionalLayerNorm is its formula", () => {
   const norm = new ConditionalLayerNorm([2, 3], 4, { elementwiseAffine: true });
   const x = { data: normals(2 * 5 * 6), dims: [2, 5, 2, 3] };
@@ -579,110 +377,6 @@ test("ConditionalLayerNorm is its formula", () => {
   }
 });
 
-// --- State -----------------------------------------------------------------------------------------------------------
-
-for (const [name, make] of Object.entries(LAYERS)) {
-  test(`${name}'s state dict is a copy that loads into another`, () => {
-    const layer = make();
-    for (const { data } of layer.parameters()) data.set(normals(data.length, 4));
-    if (layer.runningVar) layer.runningVar.data.fill(3);
-    if (layer.numBatchesTracked) layer.numBatchesTracked.data[0] = 7n;
-    const dict = layer.stateDict();
-    const other = make();
-    assert.notDeepEqual(other.stateDict(), dict);
-    assert.deepEqual(other.loadStateDict(dict), { missingKeys: [], unexpectedKeys: [] });
-    assert.deepEqual(other.stateDict(), dict);
-    /** @type {any} */ for (const { data } of Object.values(dict))
-      data.fill(/** @type {any} */ (data instanceof BigInt64Array ? 0n : 0));
-    assert.notDeepEqual(other.stateDict(), dict);
-  });
-}
-
-test("loadStateDict names all that is wrong in one error, and loads nothing", () => {
-  const norm = new BatchNorm(4);
-  const before = norm.stateDict();
-  assert.throws(
-    () =>
-      norm.loadStateDict({
-        weight: { data: new Float32Array(3), shape: [3], dtype: "float32" },
-        bias: new Float32Array(4).fill(9),
-        gamma: new Float32Array(4),
-        running_var: [[1, 1, 1, 1]],
-        num_batches_tracked: 1.5,
-      }),
-    {
-      name: "RangeError",
-      message:
-        'BatchNorm: "stateDict" expected weight [4], bias [4], running_mean [4], running_var [4], num_batches_tracked [], ' +
-        'got "weight" expected shape [4], got [3]; "running_var" expected shape [4], got [1, 4]; ' +
-        '"num_batches_tracked" expected an integer >= 0, got 1.5; "running_mean" is missing; "gamma" is unknown',
-    },
-  );
-  assert.deepEqual(norm.stateDict(), before);
-  for (const wrong of [null, 3, "weight", [1], new Float32Array(4)]) {
-    assert.throws(() => norm.loadStateDict(/** @type {any} */ (wrong)), {
-      name: "TypeError",
-      message: /^BatchNorm: "stateDict" expected an object of tensors/,
-    });
-  }
-  const weight = new Float32Array(4);
-  for (const [value, message] of /** @type {[any, RegExp][]} */ ([
-    ["text", /"bias" expected a Float32Array/],
-    [3, /"bias" expected a Float32Array/],
-    [{ data: new Int32Array(4), shape: [4] }, /"bias.data" expected a Float32Array/],
-    [{ data: new Float32Array(3), shape: [4] }, /"bias" expected 4 elements/],
-    [new Float32Array(), /"bias" expected 4 elements/],
-  ])) {
-    const load = () => new LayerNorm(4).loadStateDict({ weight, bias: value });
-    assert.throws(load, { name: "RangeError", message });
-  }
-  const negative = () => norm.loadStateDict({ ...before, running_var: [1, 1, -1, 1] });
-  assert.throws(negative, /"running_var" expected variances >= 0, got a negative one at 2/);
-  assert.deepEqual(norm.stateDict(), before);
-});
-
-test("loadStateDict loads nothing where reading an entry takes the layer's memory away", () => {
-  const norm = new LayerNorm(2);
-  const { weight, bias } = norm;
-  const dict = {
-    weight: [5, 6],
-    get bias() {
-      detach(/** @type {any} */ (bias).data);
-      return [1, 2];
-    },
-  };
-  assert.throws(() => norm.loadStateDict(dict), {
-    name: "TypeError",
-    message: 'LayerNorm: "bias" expected memory that is there, got a detached Float32Array',
-  });
-  assert.deepEqual(weight?.data, Float32Array.of(1, 1));
-});
-
-test("loadStateDict without strict tells what was missing and unknown; shapes still have to fit", () => {
-  const norm = new LayerNorm(4);
-  const weight = Float32Array.of(1, 2, 3, 4);
-  const result = norm.loadStateDict({ weight, gamma: weight }, { strict: false });
-  assert.deepEqual(result, { missingKeys: ["bias"], unexpectedKeys: ["gamma"] });
-  assert.deepEqual(norm.weight?.data, weight);
-  const wrong = () => norm.loadStateDict({ weight: new Float32Array(3) }, { strict: false });
-  assert.throws(wrong, /"weight" expected 4 elements for shape \[4\], got 3/);
-});
-
-test("loadStateDict takes an entry that is undefined for one that is missing", () => {
-  const norm = new LayerNorm(2);
-  const dict = /** @type {any} */ ({ weight: [3, 4], bias: undefined, gamma: undefined });
-  assert.throws(() => norm.loadStateDict(dict), {
-    name: "RangeError",
-    message: 'LayerNorm: "stateDict" expected weight [2], bias [2], got "bias" is missing',
-  });
-  const result = norm.loadStateDict(dict, { strict: false });
-  assert.deepEqual(result, { missingKeys: ["bias"], unexpectedKeys: [] });
-  assert.throws(() => norm.loadStateDict(/** @type {any} */ (new Map(Object.entries(dict)))), {
-    name: "TypeError",
-    message: 'LayerNorm: "stateDict" expected an object of tensors, got a Map',
-  });
-});
-
 test("layers and parameters say what they are when they are printed", () => {
   const text = inspect(new RMSNorm(2), { breakLength: Infinity });
   const data = "data: Float32Array(2) [ 1, 1 ]";
@@ -693,67 +387,6 @@ test("layers and parameters say what they are when they are printed", () => {
   );
   assert.equal(`${new LayerNorm(2)}`, "[object LayerNorm]");
 });
-
-test("loadStateDict takes the entries below a prefix alone", () => {
-  const norm = new LayerNorm(4, { bias: false });
-  const dict = { "a.weight": [1, 2, 3, 4], "b.weight": [5, 6, 7, 8], "b.bias": [0, 0, 0, 0] };
-  norm.loadStateDict(dict, { prefix: "a." });
-  assert.deepEqual([...(norm.weight?.data ?? [])], [1, 2, 3, 4]);
-  assert.throws(
-    () => norm.loadStateDict(dict, { prefix: "b." }),
-    /under "b\.", got "bias" is unknown/,
-  );
-  assert.throws(() => norm.loadStateDict(dict, { prefix: "c." }), /"weight" is missing/);
-  assert.throws(() => norm.loadStateDict(dict, /** @type {any} */ ({ prefix: 1 })), /"prefix" exp/);
-  assert.throws(
-    () => norm.loadStateDict(dict, /** @type {any} */ ({ pre: "" })),
-    /only strict, pre/,
-  );
-});
-
-test("loadStateDict takes num_batches_tracked as any integer, and leaves it where it is missing", () => {
-  const norm = new BatchNorm(1);
-  const others = { weight: [1], bias: [0], running_mean: [0], running_var: [1] };
-  for (const [value, expected] of /** @type {[any, bigint][]} */ ([
-    [{ data: BigInt64Array.of(5n), shape: [], dtype: "int64" }, 5n],
-    [{ data: Int32Array.of(6), shape: [], dtype: "int32" }, 6n],
-    [{ data: Float32Array.of(7), dims: [1] }, 7n],
-    [8, 8n],
-    [[9], 9n],
-    [[[10]], 10n],
-    [{ data: [11n] }, 11n],
-    [tensor([4]), 4n],
-    [tensor([12], [], "bfloat16"), 12n],
-    [{ data: Uint16Array.of(0x4200), shape: [], dtype: "float16" }, 3n],
-    [{ data: Uint16Array.of(0x4140), dims: [1], type: "bfloat16" }, 12n],
-    [{ data: Uint16Array.of(0x4200), shape: [], dtype: "uint16" }, 0x4200n],
-    [{ data: Uint8Array.of(1), shape: [], dtype: "bool" }, 1n],
-    [BigUint64Array.of(2n ** 63n - 1n), 2n ** 63n - 1n],
-    [Uint16Array.of(9), 9n],
-  ])) {
-    norm.loadStateDict({ ...others, num_batches_tracked: value });
-    assert.equal(norm.numBatchesTracked?.data[0], expected);
-  }
-  norm.loadStateDict(others);
-  assert.equal(norm.numBatchesTracked?.data[0], 9n);
-  for (const wrong of [
-    ...[-1, 0.5, NaN, 2 ** 63, "1", [1, 2], [], null, true, {}],
-    { data: BigInt64Array.of(1n, 2n), shape: [2] },
-    { data: BigUint64Array.of(2n ** 63n), shape: [] },
-    { data: Uint16Array.of(0x3800), shape: [], dtype: "float16" }, // 0.5
-    { data: Uint8Array.of(0x38), shape: [], dtype: "float8_e4m3fn" },
-    { data: Int32Array.of(1), shape: [], dtype: Symbol("int32") },
-    { data: Int32Array.of(1), shape: [], dtype: "float32" },
-    tensor([1, 2]),
-    tensor([0.5]),
-  ]) {
-    const load = () =>
-      norm.loadStateDict({ ...others, num_batches_tracked: /** @type {any} */ (wrong) });
-    assert.throws(load, { name: "RangeError", message: /"num_batches_tracked(.data)?" expected/ });
-  }
-});
-
-// --- Disposal --------------------------------------------------------------------------------------------------------
 
 for (const [name, make] of Object.entries(LAYERS)) {
   test(`${name} throws a TypeError once disposed`, () => {
@@ -777,8 +410,6 @@ for (const [name, make] of Object.entries(LAYERS)) {
     if (Symbol.dispose) make()[Symbol.dispose]();
   });
 }
-
-// --- Loading ---------------------------------------------------------------------------------------------------------
 
 test("layers outlive the wasm instance", () => {
   const norm = new LayerNorm(4);

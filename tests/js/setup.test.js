@@ -4,12 +4,9 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  compareVersions,
-  ensureEmscripten,
-  findEmscripten,
-  MINIMUM_VERSION,
-} from "../../tools/emscripten.js";
+import { compareVersions } from "../../tools/debian.js";
+import { ensureEmscripten, findEmscripten, MINIMUM_VERSION } from "../../tools/emscripten.js";
+import { findLavapipe } from "../../tools/lavapipe.js";
 import { run, SetupError } from "../../tools/process.js";
 import { ensurePackages } from "../../tools/setup.js";
 import { STEPS } from "../../tools/test.js";
@@ -66,6 +63,19 @@ test("compareVersions orders by number, not by text", () => {
   assert.ok(compareVersions("3.10", "3.9.2") > 0);
   assert.equal(compareVersions("14", "14.0.0"), 0);
   assert.equal(compareVersions("6.0.5-git", "6.0.5"), 0);
+});
+
+test("findLavapipe takes the installed one if it is new enough, else the newest that was set up, else says why none", () => {
+  const driver = { VK_ICD_FILENAMES: "installed.json" };
+  const find = (/** @type {any} */ installed) => findLavapipe(environment(), installed);
+  assert.deepEqual(find({}), { reason: "lavapipe is not installed: mesa-vulkan-drivers" });
+  assert.equal(find({ driver, version: "25.2.1" }), driver);
+  const old = { driver, version: "22.3.6" };
+  assert.deepEqual(find(old), { reason: "lavapipe is 22.3.6, and Dawn needs 25.0 or newer" });
+  for (const version of ["25.0.9", "25.0.10"])
+    mkdirSync(join(folder, "layernorm", `lavapipe-${version}`), { recursive: true });
+  const newest = join(folder, "layernorm/lavapipe-25.0.10/icd.json");
+  assert.deepEqual(find(old), { VK_ICD_FILENAMES: newest });
 });
 
 test("findEmscripten passes over an old emcc, says so, and takes the next", () => {

@@ -5,6 +5,7 @@ import * as layernorm from "../../dist/index.js";
 import { Random } from "../js/data.js";
 import { store } from "../js/half.js";
 import { gpu, skip } from "./adapter.js";
+import { limited } from "./cases.js";
 
 /** Node's navigator has no gpu. @type {any} */
 const own = { gpu: undefined };
@@ -48,12 +49,12 @@ test("large values are wasm's too where the adapter is a CPU", { skip }, async (
     },
   };
   const { isFallbackAdapter } = (await gpu.requestAdapter()).info;
-  const large = new Float32Array(auto.THRESHOLD_BYTES / 4).fill(1);
-  large[0] = 2;
-  const { output, mean } = await auto.layerNorm(large, { returnStats: true });
+  const large = new Float32Array(auto.THRESHOLD_BYTES.arithmetic / 4).fill(1);
+  const options = { shape: [1, 1024, large.length / 1024], size: 3 };
+  const y = await auto.localResponseNorm(large, options);
   assert.equal(asked, 1);
-  if (isFallbackAdapter) assert.deepEqual(mean, ops.layerNorm(large, { returnStats: true }).mean);
-  assert.equal(output.length, large.length);
+  if (isFallbackAdapter) assert.deepEqual(y, ops.localResponseNorm(large, options));
+  assert.equal(y.length, large.length);
 });
 
 /** @param {ArrayLike<number>} got @param {ArrayLike<number>} expected @param {number} [most] */
@@ -113,6 +114,118 @@ test("what the GPU does not have is refused when it is asked for, and wasm's oth
     auto.layerNorm(values, { backend: "webgpu", out: new Float32Array(3) }),
     /^RangeError: layerNorm: "out" expected 60 elements/,
   );
+});
+
+const A_GPU = { vendor: "a maker of GPUs" };
+const A_CPU = { vendor: "mesa", description: "llvmpipe (LLVM 15.0.6, 256 bits)" };
+
+/** A device with some properties of its own. @param {any} device @param {Record<string, unknown>} own */
+const withOwn = (device, own) =>
+  new Proxy(device, {
+    get(target, name) {
+      if (Object.hasOwn(own, name)) return own[/** @type {string} */ (name)];
+      const value = target[name];
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+
+test("values in memory go to a GPU where wasm's arithmetic takes long and they are large", {
+  skip,
+}, async () => {
+  const norm = await auto.webgpu();
+  // It says so when it is used.
+  const createBuffer = () => {
+    throw new Error("taken");
+  };
+  await auto.webgpu(withOwn(norm.device, { adapterInfo: A_GPU, createBuffer }));
+  const { memory, arithmetic } = auto.THRESHOLD_BYTES;
+  assert.equal(memory, Number.POSITIVE_INFINITY);
+  const isTaken = async (/** @type {string} */ op, /** @type {any[]} */ inputs, options = {}) => {
+    try {
+      await auto[op](...inputs, options);
+      return false;
+    } catch (error) {
+      assert.equal(/** @type {any} */ (error).message, "taken");
+      return true;
+    }
+  };
+  // Rows of 1024 bytes: of the threshold's size, and one less.
+  const all = arithmetic / 1024;
+  const rows = (/** @type {number} */ n) => {
+    const data = new Float32Array(256 * n).fill(1);
+    const halves = { data: new Uint16Array(512 * n).fill(0x3c00), dims: [n, 512], type: "float16" };
+    return { data, halves, flat: { shape: [n, 256] } };
+  };
+  const [least, below, much] = [all, all - 1, 4 * all].map(rows);
+  const silu = { activation: "silu" };
+  for (const [x, expected] of /** @type {const} */ ([
+    [least, true],
+    [below, false],
+  ])) {
+    const { data, halves, flat } = x;
+    const response = { size: 3, shape: [1, ...flat.shape] };
+    assert.equal(await isTaken("localResponseNorm", [data], response), expected);
+    assert.equal(await isTaken("layerNormBackward", [data, data], { ...flat, ...silu }), expected);
+    for (const activation of ["gelu", "tanh"]) {
+      assert.equal(await isTaken("layerNorm", [halves], { activation }), expected);
+    }
+    assert.equal(await isTaken("layerNorm", [data], { ...flat, backend: "webgpu" }), true);
+    assert.equal(
+      await isTaken("localResponseNorm", [data], { ...response, backend: "wasm" }),
+      false,
+    );
+  }
+  // What memory bounds stays, as large as it may be, and so do gradients that the GPU does not have.
+  const { data, halves, flat } = much;
+  for (const options of [{}, silu, { activation: "gelu" }]) {
+    assert.equal(await isTaken("layerNorm", [data], { ...flat, ...options }), false);
+  }
+  assert.equal(await isTaken("layerNorm", [halves], silu), false);
+  assert.equal(await isTaken("addLayerNorm", [halves, halves], { activation: "gelu" }), false);
+  assert.equal(await isTaken("layerNormBackward", [data, data], flat), false);
+  const { data: x } = least;
+  assert.equal(
+    await isTaken("batchNormBackward", [x, x], { ...least.flat, training: true }),
+    false,
+  );
+  // A device of the caller's that is a CPU in disguise.
+  await auto.webgpu(withOwn(norm.device, { adapterInfo: A_CPU, createBuffer }));
+  const response = { size: 3, shape: [1, ...least.flat.shape] };
+  assert.equal(await isTaken("localResponseNorm", [x], response), false);
+  assert.equal(await isTaken("localResponseNorm", [x], { ...response, backend: "webgpu" }), true);
+  await auto.webgpu(norm.device);
+});
+
+test("what a GPU gives for large values is what wasm gives", { skip }, async () => {
+  const n = auto.THRESHOLD_BYTES.arithmetic / 4;
+  const x = Float32Array.from({ length: n }, (_, i) => values[i % 60]);
+  const options = { shape: [1, 1024, n / 1024], size: 3 };
+  const { device } = await auto.webgpu();
+  let compiled = 0;
+  const createComputePipeline = (/** @type {object} */ descriptor) => {
+    compiled++;
+    return device.createComputePipeline(descriptor);
+  };
+  await auto.webgpu(withOwn(device, { adapterInfo: A_GPU, createComputePipeline }));
+  assertClose(await auto.localResponseNorm(x, options), ops.localResponseNorm(x, options));
+  assert.ok(compiled > 0);
+  await auto.webgpu(device);
+});
+
+test("what a GPU has no room for is wasm's, unless the GPU is asked for", { skip }, async () => {
+  const norm = await auto.webgpu();
+  const { device } = limited(norm, { maxBufferSize: 2 ** 20 });
+  await auto.webgpu(withOwn(device, { adapterInfo: A_GPU }));
+  const x = new Float32Array(auto.THRESHOLD_BYTES.arithmetic / 4).fill(2);
+  const options = { shape: [1, 1024, x.length / 1024], size: 3 };
+  const expected = ops.localResponseNorm(x, options);
+  await assert.rejects(auto.localResponseNorm(x, { ...options, backend: "webgpu" }), {
+    name: "RangeError",
+    message: `tensor: "data" expected at most 1048576 bytes in one buffer (the device's maxBufferSize), got ${x.byteLength}`,
+  });
+  assert.equal(await auto.localResponseNorm(x, { ...options, out: x }), x);
+  assert.deepEqual(x, expected);
+  await auto.webgpu(norm.device);
 });
 
 test("x on the GPU stays there", { skip }, async () => {

@@ -181,9 +181,10 @@ test("memory that is not there rejects the next done, and the call after works",
       }
       if (name === "popErrorScope") {
         return async () => {
-          const fails = filters.pop() === "out-of-memory" && full;
+          const filter = filters.pop();
           const error = await target.popErrorScope();
-          return fails ? { message: "no memory" } : error;
+          // What is made of such a buffer is invalid, too, and told first.
+          return full && filter !== "internal" ? { message: `${filter}: no buffer` } : error;
         };
       }
       const value = target[name];

@@ -256,3 +256,19 @@ test("what is recorded keeps its constants, whatever is called before it is subm
   const expected = ops.layerNorm(values, { shape: [8, 8], weight: 3 });
   for (let i = 0; i < 64; i++) assert.ok(Math.abs(got[i] - expected[i]) < 4e-6, `${i}`);
 });
+
+test("tensors are copies of what they are made of, words that are not whole and shared memory too", {
+  skip,
+}, async () => {
+  const bits = Uint16Array.from({ length: 7 }, (_, i) => 0x3c00 + i);
+  const halves = norm.tensor(bits, [7], "bfloat16");
+  const shared = new Float32Array(new SharedArrayBuffer(40), 8, 5).fill(1.5);
+  const whole = norm.tensor(shared);
+  const expected = bits.slice();
+  bits.fill(0);
+  shared.fill(0);
+  assert.deepEqual(await norm.read(halves), expected);
+  assert.deepEqual(await norm.read(whole), new Float32Array(5).fill(1.5));
+  halves.dispose();
+  whole.dispose();
+});

@@ -28,17 +28,21 @@ const isNormal = (/** @type {number} */ v) =>
   Number.isFinite(v) && (v === 0 || Math.abs(v) >= LEAST);
 const LEARNED = ["layerNorm", "rmsNorm", "groupNorm"];
 
-/** Every operation, then again with another layout and element type, and so on. */
-function* draws() {
-  const names = Object.keys(OPERATIONS);
+/**
+ * Every operation, then again with another layout and element type, and so on.
+ * @param {number[][]} sizes
+ * @param {RegExp} only
+ */
+function* draws(sizes, only) {
+  const all = Object.entries(OPERATIONS).map(([name, { op }]) => ({ name, op }));
+  const names = all.filter(({ op }) => layoutsOf(op, 4).some(({ name }) => only.test(name)));
   for (let turn = 0; ; turn++) {
-    for (const [i, name] of names.entries()) {
-      const { op } = OPERATIONS[name];
+    for (const [i, { name, op }] of names.entries()) {
       const dtype = DTYPES[(turn + i) % DTYPES.length];
-      const all = families(dtype);
-      const family = all[(7 * turn + 5 * i) % all.length];
-      const [n, columns] = SIZES[(3 * turn + i) % SIZES.length];
-      const layouts = layoutsOf(op, n, columns);
+      const kindsOfX = families(dtype);
+      const family = kindsOfX[(7 * turn + 5 * i) % kindsOfX.length];
+      const [n, columns] = sizes[(3 * turn + i) % sizes.length];
+      const layouts = layoutsOf(op, n, columns).filter((layout) => only.test(layout.name));
       const layout = layouts[(turn + i) % layouts.length];
       const kinds = hasAffine(op) ? [...KINDS, ...CONDITIONAL_KINDS] : ["none"];
       const kind = kinds[(2 * turn + i) % kinds.length];
@@ -50,17 +54,19 @@ function* draws() {
 /**
  * @param {any} norm a WebGpuNorm
  * @param {number} time in milliseconds
+ * @param {{ sizes?: number[][], only?: RegExp, isEnough?: () => boolean }} [which] lengths of runs, with how many values stand
+ *   beside each; names of layouts; what is to be so before it ends
  * @returns {Promise<{ cases: number, worst: number, where: string }>} errors as multiples of their bounds
  */
-export async function sweep(norm, time) {
+export async function sweep(norm, time, { sizes = SIZES, only = /./, isEnough = () => true } = {}) {
   const end = performance.now() + time;
   const found = { cases: 0, worst: 0, where: "" };
   const keep = (/** @type {number} */ error, /** @type {string} */ where) => {
     found.cases++;
     if (error > found.worst || Number.isNaN(error)) Object.assign(found, { worst: error, where });
   };
-  for (const draw of draws()) {
-    if (performance.now() > end) return found;
+  for (const draw of draws(sizes, only)) {
+    if (performance.now() > end && isEnough()) return found;
     const { name, dtype, family, kind, layout, turn } = draw;
     const where = `${name} ${dtype} ${family} [${layout.dims}] ${layout.name} ${kind} seed ${draw.seed}`;
     const made = makeCase(draw);
