@@ -1,5 +1,6 @@
 // The one wasm instance that all entries share: how it comes into being, and its end.
 import type { Own } from "./asked.js";
+import type { fetchModule } from "./fetching.js";
 import {
   asksForMore,
   hasSource,
@@ -15,12 +16,12 @@ import { WasmBackend } from "./wasm_backend.js";
 import {
   compile,
   compileSync,
-  fetchModule,
   instantiate,
   instantiateSync,
   instantiateWith,
   isValid,
   readBytes,
+  reason,
 } from "./wasm_module.js";
 import { bytesOf } from "./wasm_text.js";
 
@@ -65,8 +66,14 @@ function plain(backend: WasmBackend, reasons: string[] = []): Loaded {
   return { backend, result: { threads: 1, relaxedSimd: false, reasons } };
 }
 
-/** Not an async function: concurrent calls share one promise. */
-export function init(inlined: Inlined, options: unknown): Promise<InitResult> {
+/**
+ * Not an async function: concurrent calls share one promise. An entry that is given URLs mostly has what reads them with it.
+ */
+export function init(
+  inlined: Inlined,
+  options: unknown,
+  fetching?: typeof fetchModule,
+): Promise<InitResult> {
   let request: InitRequest;
   try {
     request = readInitOptions(options);
@@ -81,16 +88,20 @@ export function init(inlined: Inlined, options: unknown): Promise<InitResult> {
   } catch (error) {
     return Promise.reject(error);
   }
-  const promise = load(inlined, request).finally(() => {
+  const promise = load(inlined, request, fetching).finally(() => {
     if (pending?.promise === promise) pending = undefined;
   });
   pending = { promise, request };
   return promise;
 }
 
-async function load(inlined: Inlined, request: InitRequest): Promise<InitResult> {
+async function load(
+  inlined: Inlined,
+  request: InitRequest,
+  fetching?: typeof fetchModule,
+): Promise<InitResult> {
   const started = generation;
-  const loaded = await loadFor(inlined, request);
+  const loaded = await loadFor(inlined, request, fetching);
   if (generation !== started) {
     loaded.end?.();
     throw new Error("init: dispose() was called while init() was pending");
@@ -107,7 +118,11 @@ const OWN: Own = {
   makeBackend: (raw) => new WasmBackend(raw),
 };
 
-async function loadFor(inlined: Inlined, request: InitRequest): Promise<Loaded> {
+async function loadFor(
+  inlined: Inlined,
+  request: InitRequest,
+  fetching?: typeof fetchModule,
+): Promise<Loaded> {
   let reasons: string[] = [];
   if (asksForMore(request)) {
     const { loadAsked } = await import("./asked.js");
@@ -115,13 +130,20 @@ async function loadFor(inlined: Inlined, request: InitRequest): Promise<Loaded> 
     if (!Array.isArray(loaded)) return loaded;
     reasons = loaded;
   }
-  return plain(await instantiate(await moduleFor(inlined, request)), reasons);
+  return plain(await instantiate(await moduleFor(inlined, request, fetching)), reasons);
 }
 
-async function moduleFor(inlined: Inlined, request: InitRequest): Promise<WebAssembly.Module> {
+async function moduleFor(
+  inlined: Inlined,
+  request: InitRequest,
+  fetching?: typeof fetchModule,
+): Promise<WebAssembly.Module> {
   const { module, url, bytes } = request;
   if (module !== undefined) return module;
-  if (url !== undefined) return fetchModule("init", url);
+  if (url !== undefined) {
+    const fetchFrom = fetching ?? (await import("./fetching.js")).fetchModule;
+    return fetchFrom("init", url, { compile, readBytes, reason });
+  }
   if (bytes !== undefined) return compile(readBytes("init", "bytes", bytes));
   // layernorm/slim comes here where it asked for more than there is.
   return compile(bytesOf(inlined ?? (await import("./inlined.js")).inlined));

@@ -32,6 +32,7 @@ import type {
 } from "./backward_api.js";
 import { call, callBackward } from "./call.js";
 import * as create from "./create.js";
+import { fetchModule } from "./fetching.js";
 import * as instance from "./instance.js";
 import { OPS } from "./ops.js";
 import { plan as makePlan } from "./plan.js";
@@ -119,6 +120,6 @@ export const tensor: MakeTensor = (data: unknown, shape?: unknown, dtype?: unkno
 export const zeros: Zeros = (shape, dtype) => create.zeros(undefined, shape, dtype);
 export const plan: MakePlan = (op: unknown, ...args: unknown[]) => makePlan(undefined, op, args);
 
-export const init: Init = (options) => instance.init(undefined, options);
+export const init: Init = (options) => instance.init(undefined, options, fetchModule);
 export const initSync: InitSync = (source) => instance.initSync(undefined, source);
 export const dispose: Dispose = instance.dispose;

@@ -11,23 +11,44 @@ using Text = const uint8_t*;
 const Text kText = reinterpret_cast<Text>(1 << 16);
 uint8_t* const kBinary = reinterpret_cast<uint8_t*>(1 << 18);
 
-constexpr uint32_t kAlphabet = 90;
-// Smaller values are one character; greater ones are two, the first of those that are left.
-constexpr uint32_t kSingle = 87;
+constexpr uint32_t kDigits = 91;
+// Smaller values are one digit; greater ones are two, the first of those that are left.
+constexpr uint32_t kSingle = 88;
 
-// What templates have beside bytes: kStop ends the binary, and the constants from kTable on are lists of operands. The first
-// two lists are those of templates and of their numbers.
-enum : uint32_t { kEnd = 256, kBody, kStop, kTable, kBytes8, kBytes16, kNumbers, kLists = 2 + kNumbers + 5 - kTable };
+// What templates have beside bytes: kStop ends the binary, and the constants from kLocal on are lists of operands; but those of
+// templates and of their numbers, which stand among them where they compress best.
+enum : uint32_t {
+  kEnd = 256,
+  kBody,
+  kStop,
+  kLocal,
+  kNumbers,
+  kBytes8,
+  kBytes16,
+  kI64,
+  kI32,
+  kOffset,
+  kCall,
+  kTable,
+  kSteps
+};
+constexpr uint32_t kLists = kSteps + 1 - kLocal;
 
 // None is on the stack, which takes instructions.
-uint8_t ranks[128];
 Text lists[kLists + 1];
 uint16_t steps[1 << 12];
-const uint16_t* templates[kSingle + (kAlphabet - kSingle) * kAlphabet];
+const uint16_t* templates[kSingle + (kDigits - kSingle) * kDigits];
+
+// Digits are the characters from # on, without the backslash.
+uint32_t digit(Text& text) {
+  const uint32_t character = *text++;
+  return character - '#' - (character > '\\');
+}
 
 [[gnu::noinline]] uint32_t value(uint32_t list) {
-  const uint32_t rank = ranks[*lists[list]++];
-  return rank < kSingle ? rank : kSingle + (rank - kSingle) * kAlphabet + ranks[*lists[list]++];
+  Text& text = lists[list - kLocal];
+  const uint32_t first = digit(text);
+  return first < kSingle ? first : kSingle + (first - kSingle) * kDigits + digit(text);
 }
 
 uint32_t number(uint32_t list) {
@@ -53,21 +74,20 @@ uint8_t* with_size(uint8_t* body, uint8_t* end) {
 /// Returns the size of the binary.
 extern "C" uint32_t unpack() {
   lists[0] = kText;
-  for (uint32_t i = 0; i < kAlphabet; i++) ranks[*lists[0]++] = i;
   for (uint32_t i = 0; i < kLists; i++) {
-    const uint32_t size = number(i);
+    const uint32_t size = number(kLocal + i);
     lists[i + 1] = lists[i] + size;
   }
   // The template that stops is the last one.
   const uint16_t** each = templates;
   *each = steps;
-  for (uint16_t* step = steps; (*step = value(0)) != kStop; step++) {
+  for (uint16_t* step = steps; (*step = value(kSteps)) != kStop; step++) {
     if (*step == kEnd) *++each = step + 1;
   }
   uint8_t* to = kBinary;
   uint8_t* body = nullptr;
   for (;;) {
-    for (const uint16_t* step = templates[value(1)]; *step != kEnd; step++) {
+    for (const uint16_t* step = templates[value(kNumbers)]; *step != kEnd; step++) {
       const uint32_t what = *step;
       if (what < kEnd) {
         *to++ = what;
@@ -77,11 +97,10 @@ extern "C" uint32_t unpack() {
       } else if (what == kStop) {
         return to - kBinary;
       } else {
-        const uint32_t list = what - kTable + 2;
-        uint32_t left = what == kBytes8 ? 8 : what == kBytes16 ? 16 : what == kTable ? number(list) : 0;
+        uint32_t left = what == kBytes8 ? 8 : what == kBytes16 ? 16 : what == kTable ? number(what) : 0;
         uint32_t byte;
         do {
-          *to++ = byte = value(list);
+          *to++ = byte = value(what);
         } while (left != 0 ? --left != 0 : byte > 127);
       }
     }

@@ -4,12 +4,15 @@ import { compileSync } from "./wasm_module.js";
 
 /** The bytes of a text. */
 export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
-  // The text begins with the alphabet, so that a digit's place there is its value; the last three are first of two digits.
-  const digits = Array.from(unpacker, (digit) => text.indexOf(digit));
+  // As unpack.cc reads digits and values.
+  const digits = Array.from(unpacker, (character) => {
+    const code = character.charCodeAt(0);
+    return code - (code > 92 ? 36 : 35);
+  });
   const bytes: number[] = [];
   for (let i = 0; i < digits.length; i++) {
     const digit = digits[i]!;
-    bytes.push(digit < 87 ? digit : 87 + (digit - 87) * 90 + digits[++i]!);
+    bytes.push(digit < 88 ? digit : 88 + (digit - 88) * 91 + digits[++i]!);
   }
   const module = compileSync(Uint8Array.from(bytes));
   const { memory, unpack } = new WebAssembly.Instance(module).exports as {

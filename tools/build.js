@@ -95,7 +95,7 @@ async function generateModule(preset, folder) {
     read("layernorm_raw.d.ts"),
   ]);
   const id = createHash("sha256").update(glue).update(binary).digest("hex").slice(0, 12);
-  removeParameterNames(binary);
+  removeSignatures(binary);
   const wasm = Buffer.concat([binary, customSection("layernorm", id)]);
   await writeFiles(folder, {
     "glue.js": `${await patchGlue(glue.toString(), { isShared: preset.endsWith("threads") })}\nexport const buildId = "${id}";\n`,
@@ -108,20 +108,23 @@ async function generateModule(preset, folder) {
 }
 
 /**
- * Embind wants them for the types alone, in strings such as `run(call)`, and cuts them off at run time.
+ * Embind wants them for declarations alone, and our glue (tools/glue.js) reads none: names of parameters, in strings such as
+ * `run(call)`, and types, as addresses before a string of letters such as `vpi`.
  *
  * @param {Buffer} binary is changed
  */
-function removeParameterNames(binary) {
+function removeSignatures(binary) {
   const data = sections(binary).get(DATA) ?? new Uint8Array();
-  for (const { 0: names, index } of Buffer.from(data)
-    .toString("latin1")
-    .matchAll(PARAMETER_NAMES)) {
-    data.fill(0, index, index + names.length);
+  for (const signature of [PARAMETER_NAMES, TYPES]) {
+    const text = Buffer.from(data).toString("latin1");
+    for (const { 0: found, index } of text.matchAll(signature)) {
+      data.fill(0, index, index + found.length);
+    }
   }
 }
 
 const PARAMETER_NAMES = /(?<=\w)\((?:\w+(?:, \w+)*)?\)(?=\0)/g;
+const TYPES = /(?:[^\0][^\0]\0\0){2,}[vip][vipd]+(?=\0)/g;
 
 /** @param {string} folder @param {Record<string, string | Buffer>} files by name */
 async function writeFiles(folder, files) {
@@ -146,7 +149,7 @@ declare const text: string;
 export default text;
 `;
 
-const UNPACK_TYPES = `/** The module of bindings/unpack.cc, its bytes as digits of the alphabet of tools/pack.js. */
+const UNPACK_TYPES = `/** The module of bindings/unpack.cc, its bytes as values in digits of tools/pack.js. */
 declare const unpacker: string;
 export default unpacker;
 `;

@@ -36,6 +36,8 @@ const GROWN = /\(growMemViews\(\),(HEAP\w+)\)/g;
 const LOADING = [
   ["async function Module(moduleArg={})", "function Module(moduleArg={})"],
   ["var _scriptName=import.meta.url;", EMPTY],
+  // For messages of what is taken out.
+  ["var out=console.log.bind(console);var err=console.error.bind(console);", EMPTY],
   ['try{scriptDirectory=new URL(".",_scriptName).href}catch{}', EMPTY],
   ["function createWasm(){", "function createWasm(instance){"],
   [
@@ -75,6 +77,9 @@ const EMBIND = [
   ],
 ];
 
+/** What it must not have afterwards. */
+const LEFTOVER = /import\.meta|new URL|fetch\(|new Function|\beval\(|\b(?:out|err)\(/;
+
 /**
  * Emscripten's glue as it ships: a function that gives an instance's imports, and starts it.
  *
@@ -94,8 +99,10 @@ export async function patchGlue(glue, { isShared = false } = {}) {
     }
     text = parts.join(replacement);
   }
-  const { code } = await minify(text, { module: true, compress: { passes: 3 } });
-  const leftover = /import\.meta|new URL|fetch\(|new Function|\beval\(/.exec(code ?? "");
+  // What is read and not used is data of the module's exports.
+  const compress = { passes: 3, pure_getters: true };
+  const { code } = await minify(text, { module: true, compress });
+  const leftover = LEFTOVER.exec(code ?? "");
   if (!code || leftover) throw new SetupError(`Emscripten's glue still has ${leftover?.[0]}.`);
   return code;
 }

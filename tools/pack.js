@@ -1,14 +1,13 @@
 // A binary as text that gzip makes smaller than it makes the binary, by a seventh. Instructions are sorted by what they are made
 // of: opcodes stand in one list, locals in another, offsets, constants and so on in theirs, since what stands beside each other
-// there is alike. Text is printable ASCII that strings, templates and HTML leave alone. bindings/unpack.cc reads it.
+// there is alike. Text is printable ASCII that a string between double quotes leaves alone. bindings/unpack.cc reads it.
 //
-// The text is
-//   the alphabet, whose characters are the digits of what follows,
-//   and lists, each behind its length:
-//     templates, each of bytes and, in place of an operand, its list, up to END; the last one stops,
-//     the templates of the binary one after the other, by number,
-//     operands of each kind.
+// The text is lists, each behind its length:
+//   templates, each of bytes and, in place of an operand, its list, up to END; the last one stops,
+//   the templates of the binary one after the other, by number,
+//   operands of each kind.
 
+import { gzipSync } from "node:zlib";
 import { SetupError } from "./process.js";
 import { CODE, instruction, Reader } from "./wasm_reader.js";
 
@@ -18,18 +17,35 @@ import { CODE, instruction, Reader } from "./wasm_reader.js";
 const END = 256;
 const BODY = 257;
 const STOP = 258;
-/** Lists of operands, in the order of its constants. @type {Kind[]} */
-const KINDS = ["table", "bytes8", "bytes16", "local", "offset", "i32", "i64", "call"];
-const FIRST_KIND = 259;
+/**
+ * All lists, in the order of its constants: of operands, of templates and of their numbers. gzip makes new codes every 16,000
+ * symbols or so, and in this order the least of all text.
+ *
+ * @type {(Kind | "numbers" | "steps")[]}
+ */
+const LISTS = [
+  "local",
+  "numbers",
+  "bytes8",
+  "bytes16",
+  "i64",
+  "i32",
+  "offset",
+  "call",
+  "table",
+  "steps",
+];
+const FIRST_LIST = 259;
 
-const ALPHABET = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).filter(
-  (character) => !'"\\`$<'.includes(character),
+/** The digits of the text: from # to ~, without the backslash. */
+const ALPHABET = Array.from({ length: 92 }, (_, i) => String.fromCharCode(35 + i)).filter(
+  (character) => character !== "\\",
 );
 /** Smaller values are one character, others two. */
 const SINGLE = ALPHABET.length - 3;
 const VALUES = SINGLE + 3 * ALPHABET.length;
-/** How many pairs of templates get one of their own: where gzip had gained what there is. */
-const PAIRS = 20;
+/** How many pairs of templates get one of their own at most; how many do, gzip decides. */
+const PAIRS = 40;
 /** From how many times on an integer counts as part of the opcode before it. */
 const FREQUENT = 200;
 // The room that unpack.cc has: of templates in all, for the text, for the binary.
@@ -43,24 +59,38 @@ const MOST_BYTES = 1 << 18;
  */
 export function pack(binary) {
   const { sequence, operands } = dissect(binary);
-  const templates = join(sequence);
+  let best = { text: "", size: Number.POSITIVE_INFINITY };
+  for (const templates of joined(sequence)) {
+    const text = write(templates, operands);
+    const size = gzipSync(text, { level: 9 }).length;
+    if (size < best.size) best = { text, size };
+  }
+  if (best.text.length > MOST_TEXT || binary.length > MOST_BYTES) {
+    throw new SetupError("The binary is larger than bindings/unpack.cc has room for.");
+  }
+  return best.text;
+}
+
+/**
+ * @param {string[]} templates in their order
+ * @param {Record<Kind, number[]>} operands
+ * @returns {string} all lists
+ */
+function write(templates, operands) {
   const counts = new Map();
   for (const template of templates) counts.set(template, (counts.get(template) ?? 0) + 1);
   const rank = (/** @type {string} */ template) =>
     template.endsWith(`${STOP}`) ? 0 : counts.get(template);
   const ordered = [...counts.keys()].sort((a, b) => rank(b) - rank(a));
-  const numbers = new Map(ordered.map((template, i) => [template, i]));
+  const places = new Map(ordered.map((template, i) => [template, i]));
   const steps = ordered.flatMap((template) => [...template.split(" ").map(Number), END]);
-  const lists = [
-    textOf(steps),
-    textOf(templates.map((template) => numbers.get(template) ?? 0)),
-    ...KINDS.map((kind) => textOf(operands[kind])),
-  ];
-  const text = ALPHABET.join("") + lists.map((list) => textOf(leb(list.length)) + list).join("");
-  if (steps.length > STEPS || text.length > MOST_TEXT || binary.length > MOST_BYTES) {
-    throw new SetupError("The binary is larger than bindings/unpack.cc has room for.");
+  if (steps.length > STEPS) {
+    throw new SetupError("There are more templates than bindings/unpack.cc has room for.");
   }
-  return text;
+  const numbers = templates.map((template) => places.get(template) ?? 0);
+  const values = { ...operands, steps, numbers };
+  const lists = LISTS.map((name) => textOf(values[name]));
+  return lists.map((list) => textOf(leb(list.length)) + list).join("");
 }
 
 /**
@@ -78,12 +108,12 @@ function dissect(binary) {
   /** @type {string[]} */
   const sequence = [];
   const operands = /** @type {Record<Kind, number[]>} */ (
-    Object.fromEntries(KINDS.map((kind) => [kind, /** @type {number[]} */ ([])]))
+    Object.fromEntries(LISTS.map((kind) => [kind, /** @type {number[]} */ ([])]))
   );
   const put = (/** @type {Kind} */ kind, /** @type {Uint8Array} */ bytes) => {
     if (kind === "table") operands.table.push(...leb(bytes.length));
     operands[kind].push(...bytes);
-    return FIRST_KIND + KINDS.indexOf(kind);
+    return FIRST_LIST + LISTS.indexOf(kind);
   };
   sequence.push(`${put("table", before)}`);
   for (const { locals, code } of functions) {
@@ -128,28 +158,32 @@ function parse(binary) {
 /** @param {[pair: string, count: number]} entry */
 const isShort = ([pair]) => pair.length < 100;
 
-/** Gives the most frequent pairs a template of their own. @param {string[]} sequence */
-function join(sequence) {
-  let joined = sequence;
-  for (let i = 0; i < PAIRS; i++) {
+/**
+ * The sequence as it is, then with a template of its own for the most frequent pair, and so on.
+ *
+ * @param {string[]} sequence
+ */
+function* joined(sequence) {
+  let templates = sequence;
+  for (let i = 0; i <= PAIRS; i++) {
+    yield templates;
     const counts = new Map();
-    for (let at = 1; at < joined.length; at++) {
-      const pair = `${joined[at - 1]} ${joined[at]}`;
+    for (let at = 1; at < templates.length; at++) {
+      const pair = `${templates[at - 1]} ${templates[at]}`;
       counts.set(pair, (counts.get(pair) ?? 0) + 1);
     }
     const [best] = [...counts].filter(isShort).sort(([, a], [, b]) => b - a)[0] ?? [];
     const next = [];
-    for (let at = 0; at < joined.length; at++) {
-      const pair = `${joined[at]} ${joined[at + 1]}`;
-      next.push(pair === best ? pair : joined[at]);
+    for (let at = 0; at < templates.length; at++) {
+      const pair = `${templates[at]} ${templates[at + 1]}`;
+      next.push(pair === best ? pair : templates[at]);
       if (pair === best) at++;
     }
-    joined = next;
+    templates = next;
   }
-  return joined;
 }
 
-/** Values as digits of the alphabet. @param {ArrayLike<number>} values */
+/** Values in digits. @param {ArrayLike<number>} values */
 export function textOf(values) {
   const digits = Array.from(values, (value) => {
     if (value < SINGLE) return ALPHABET[value];
