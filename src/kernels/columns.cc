@@ -150,27 +150,33 @@ void ColumnsF32::write_plain(const float* x, float* y, size_t first, size_t n, c
   for (; i < n; ++i) y[i] = write_one(x[i], w[i], b[i], first + i);
 }
 
-void ColumnsF32::set_rows(RowOffsets& offsets, uint64_t row, size_t rows) {
+[[gnu::noinline]] void ColumnsF32::set_rows(RowOffsets& offsets, uint64_t row, size_t rows) {
   if (!repeated_) {
     repeated_ = true;
-    for (size_t c = count_; c < kAtOnce; ++c) {
-      for (size_t k = 0; k < 3 * kCapacity; k += kCapacity) of_column_[c + k] = of_column_[c - count_ + k];
-    }
-    if (!uniform_rows_) {
-      affine_.move_to(offsets.at(row));
-      std::copy_n(affine_.weight.at(first_, count_), count_, weights_);
-      std::copy_n(affine_.bias.at(first_, count_), count_, biases_);
-      for (size_t c = count_; c < kAtOnce; ++c) {
-        weights_[c] = weights_[c - count_];
-        biases_[c] = biases_[c - count_];
-      }
+    affine_.move_to(offsets.at(row));
+    const float* w = affine_.weight.at(first_, count_);
+    const float* b = affine_.bias.at(first_, count_);
+    LAYERNORM_ROLLED
+    for (size_t c = 0; c < kAtOnce; ++c) {
+      const bool repeats = c >= count_;
+      weights_[c] = repeats ? weights_[c - count_] : w[c];
+      biases_[c] = repeats ? biases_[c - count_] : b[c];
+      if (!repeats) continue;
+      LAYERNORM_ROLLED
+      for (size_t k = c; k < 3 * kCapacity; k += kCapacity) of_column_[k] = of_column_[k - count_];
     }
   }
   if (!uniform_rows_) return;
-  for (size_t j = 0; j < rows; ++j) {
+  LAYERNORM_ROLLED
+  for (size_t j = 0, i = 0; j < rows; ++j) {
     const Offsets& there = offsets.at(row + j);
-    std::fill_n(weights_ + j * count_, count_, affine_.weight_at(there));
-    std::fill_n(biases_ + j * count_, count_, affine_.bias_at(there));
+    const float w = affine_.weight_at(there);
+    const float b = affine_.bias_at(there);
+    LAYERNORM_ROLLED
+    for (const size_t end = i + count_; i < end; ++i) {
+      weights_[i] = w;
+      biases_[i] = b;
+    }
   }
 }
 

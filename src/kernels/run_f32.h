@@ -155,22 +155,28 @@ struct SumsF32 {
     d_high = d_high + high;
   }
 
-  // By value, so that the sums of the loops before stay in registers. Each value goes to the chain that it would be in, were
-  // the shift appended up to a flush.
+  // By value, so that the sums of the loops before stay in registers. The last step is padded with the shift, which adds exact
+  // zeros.
   template <Sums kSum, bool kShifted>
   [[gnu::noinline]] static SumsF32 tail(const float* x, size_t n, float shift) {
     constexpr size_t kLanes = simd::F32x4::kLanes;
-    const simd::F32x4 shifts = simd::splat(shift);
+    float padded[kStep];
     SumsF32 sums;
     ChainsF32 chains;
     LAYERNORM_ROLLED
-    for (; n >= kStep; n -= kStep, x += kStep) {
-      for (size_t k = 0; k < kChains; ++k) {
-        sums.add_vector<kSum, kShifted>(chains, k, simd::load(x + k * kLanes), shifts);
+    for (const float* end = x + n; x < end; x += kStep) {
+      const auto left = static_cast<size_t>(end - x);
+      if (left < kStep) {
+        LAYERNORM_ROLLED
+        for (size_t i = 0; i < kStep; i += kLanes) {
+          simd::store(padded + i, i < left ? simd::load_partial(x + i, left - i, shift) : simd::splat(shift));
+        }
+        x = padded;
+        end = padded + kStep;
       }
-    }
-    for (size_t k = 0; k < kChains && k * kLanes < n; ++k) {
-      sums.add_vector<kSum, kShifted>(chains, k, simd::load_partial(x + k * kLanes, n - k * kLanes, shift), shifts);
+      for (size_t k = 0; k < kChains; ++k) {
+        sums.add_vector<kSum, kShifted>(chains, k, simd::load(x + k * kLanes), simd::splat(shift));
+      }
     }
     sums.flush<kSum>(chains);
     return sums;
@@ -293,12 +299,14 @@ struct NormalizerF32 {
       w.data += F32x4::kLanes * w.step;
       b.data += F32x4::kLanes * b.step;
     }
-    if (i < n) {
-      const size_t rest = n - i;
-      store_partial(y + i, rest,
-                    normalize(load_partial(x + i, rest, 0.0F), load_partial(w.data, rest, 0.0F),
-                              load_partial(b.data, rest, 0.0F)));
-    }
+    if (i < n) write_partial(normalize, x + i, w.data, b.data, y + i, n - i);
+  }
+
+  template <class Normalize>
+  [[gnu::noinline]] static void write_partial(const Normalize& normalize, const float* x, const float* w,
+                                              const float* b, float* y, size_t n) {
+    using namespace simd;
+    store_partial(y, n, normalize(load_partial(x, n, 0.0F), load_partial(w, n, 0.0F), load_partial(b, n, 0.0F)));
   }
 
   /// x and y are at position `begin` of the parameters. Inline: a call costs as much as the arithmetic of a few values.
