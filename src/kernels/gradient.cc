@@ -38,30 +38,28 @@ void Gradient::add(size_t position, size_t n, const WideBlock& values) {
   }
 }
 
-void Gradient::add(size_t position, size_t n, const float* values) {
-  for (size_t done = 0; done < n;) {
-    const ParameterPlaces::Stretch to = places_.stretch(position + done);
-    const size_t length = std::min(to.length, n - done);
-    if (whole_) {
-      double wide[kBlock] = {};
-      accumulate(values + done, wide, length);
-      store(to.element, length, wide);
-    } else {
-      sums(to.element, to.repeats ? 1 : length);
-      if (to.repeats) {
-        *high_ += total(values + done, length);
-      } else {
-        accumulate(values + done, high_, length);
-      }
-    }
-    done += length;
-  }
+void Gradient::add(size_t position, double sum) {
+  WideBlock one;
+  one.set(0, {sum, 0});
+  add(position, 1, one);
 }
 
-double* Gradient::contiguous(size_t position, size_t n) {
-  if (!is_wanted()) return nullptr;
-  sums(places_.base() + position, n);
-  return high_;
+void Gradient::drain(size_t position, size_t n, float* values) {
+  const size_t most = is_contiguous() && !is_remote() ? n : kBlock;
+  for (size_t i = 0; i < n; i += most) {
+    const size_t size = std::min(most, n - i);
+    if (!is_wanted()) {
+      std::memset(values + i, 0, size * sizeof(float));
+    } else if (is_contiguous()) {
+      sums(places_.base() + position + i, size);
+      layernorm::drain(values + i, high_, size);
+    } else {
+      WideBlock wide;
+      wide.fill({0, 0}, kBlock);
+      layernorm::drain(values + i, wide.high, size);
+      add(position + i, size, wide);
+    }
+  }
 }
 
 void Gradient::finish() {

@@ -20,12 +20,13 @@ class Gradient {
 
   /// Adds what n <= kBlock elements from a position on contribute.
   void add(size_t position, size_t n, const WideBlock& values);
-  /// The same in float32; n may be larger where all of them go to one element.
-  void add(size_t position, size_t n, const float* values);
+  /// Adds what elements with one place contribute together.
+  void add(size_t position, double sum);
+  /// Adds what any number of elements contribute, and leaves zeros.
+  void drain(size_t position, size_t n, float* values);
 
-  /// Whether elements in turn go to sums in turn; where those are that n <= kBlock elements go to, or null if none are wanted.
+  /// Whether elements in turn go to sums in turn.
   [[nodiscard]] bool is_contiguous() const { return !is_wanted() || (!whole_ && places_.is_contiguous()); }
-  double* contiguous(size_t position, size_t n);
 
   /// Rounds the sums.
   void finish();
@@ -49,6 +50,31 @@ class Gradient {
   double* low_ = nullptr;
   uint64_t begin_ = 0, end_ = 0;
   WideBlock window_;
+};
+
+/// Those of all parameters.
+class Gradients {
+ public:
+  Gradients(const Call& call, uint64_t elements, size_t first)
+      : all_{{call, Operand::residual, elements, first}, {call, Operand::gate, elements, first},
+             {call, Operand::sum_bias, elements, first}, {call, Operand::weight, elements, first},
+             {call, Operand::bias, elements, first},     {call, Operand::scale, elements, first},
+             {call, Operand::shift, elements, first}} {}
+
+  [[nodiscard]] Gradient& of(Operand operand) {
+    return all_[static_cast<size_t>(operand) - static_cast<size_t>(Operand::residual)];
+  }
+
+  void move_to(const Offsets& offsets) {
+    for (Gradient& each : all_) each.move_to(offsets);
+  }
+
+  void finish() {
+    for (Gradient& each : all_) each.finish();
+  }
+
+ private:
+  Gradient all_[kGradients];
 };
 
 }  // namespace layernorm

@@ -72,6 +72,7 @@ inline v128_t held(v128_t constant) {
   return constant;
 }
 inline F32x4 held(F32x4 constant) { return {held(constant.v)}; }
+inline F64x2 held(F64x2 constant) { return {held(constant.v)}; }
 
 /// Brings p's cache line near. The load is volatile: nobody uses its value.
 inline void touch(const float* p) { (void)*reinterpret_cast<const volatile int32_t*>(p); }
