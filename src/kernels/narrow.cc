@@ -13,36 +13,43 @@ using simd::F64x2;
 constexpr size_t kLanes = F32x4::kLanes;
 // Vectors that a chain adds in float32 before it is flushed to float64.
 constexpr size_t kTurns = 8;
-constexpr size_t kPair = 2 * kLanes;
-static_assert(kPair == NarrowScratch::kPadding);
+// All loops take two vectors at a time, for two chains of additions.
+constexpr size_t kStep = 2 * kLanes;
+static_assert(kStep == NarrowScratch::kPadding);
 
-// A few elements, and what stands for those beyond the end.
-template <size_t kSize>
-struct Padded {
-  float values[kSize];
-  Padded(const float* from, size_t n, float rest) {
-    LAYERNORM_ROLLED
-    for (float& value : values) value = rest;
-    std::memcpy(values, from, n * sizeof(float));
-  }
-};
+void flush(F32x4 sum, F64x2 (&to)[2]) {
+  to[0] = to[0] + simd::promote_low(sum);
+  to[1] = to[1] + simd::promote_high(sum);
+}
 
-// Adds whole steps of kChains vectors, each to its chain.
-template <bool kWeighted, size_t kChains>
+// The last elements, fewer than a step, with something else behind them.
+[[gnu::noinline]] void pad(const float* from, size_t n, float rest, float* to) {
+  LAYERNORM_ROLLED
+  for (size_t i = 0; i < kStep; ++i) to[i] = rest;
+  LAYERNORM_ROLLED
+  for (size_t i = 0; i < n; ++i) to[i] = from[i];
+}
+
+[[gnu::noinline]] void copy(const float* from, size_t n, float* to) {
+  LAYERNORM_ROLLED
+  for (size_t i = 0; i < n; ++i) to[i] = from[i];
+}
+
+// Adds whole steps.
+template <bool kWeighted>
 [[gnu::noinline]] void add_steps(const NarrowRun& run, const float* x, const float* grad, const float* weight, size_t n,
                                  float* normalized, NarrowSums& sums) {
-  constexpr size_t kStep = kChains * kLanes;
   const F32x4 center = simd::splat(run.center);
   const F32x4 rest = simd::splat(static_cast<float>(run.rest));
   const F32x4 factor = simd::splat(run.factor);
   NarrowSums found = sums;
   for (const float* last = x + n; x != last;) {
     const float* end = x + std::min<size_t>(kTurns * kStep, static_cast<size_t>(last - x));
-    F32x4 grads[kChains], products[kChains];
-    for (size_t k = 0; k < kChains; ++k) grads[k] = products[k] = simd::splat(0.0F);
+    F32x4 grads[2], products[2];
+    grads[0] = grads[1] = products[0] = products[1] = simd::splat(0.0F);
     LAYERNORM_ROLLED
     for (; x != end; x += kStep, grad += kStep) {
-      for (size_t k = 0; k < kChains; ++k) {
+      for (size_t k = 0; k < 2; ++k) {
         const F32x4 deviation = simd::load(x + k * kLanes) - center;
         found.deviation_bits = simd::max_of_doubled(found.deviation_bits, simd::doubled_bits(deviation));
         F32x4 g = simd::load(grad + k * kLanes);
@@ -58,31 +65,24 @@ template <bool kWeighted, size_t kChains>
         weight += kStep;
       }
     }
-    const auto flush = [](const F32x4* of, F64x2* to) {
-      F32x4 sum = of[0] + of[1];
-      if constexpr (kChains == 4) sum = sum + (of[2] + of[3]);
-      to[0] = to[0] + simd::promote_low(sum);
-      to[1] = to[1] + simd::promote_high(sum);
-    };
-    flush(grads, found.grads);
-    flush(products, found.products);
+    flush(grads[0] + grads[1], found.grads);
+    flush(products[0] + products[1], found.products);
   }
   sums = found;
 }
 
 // Values beyond the end are the center, with a gradient of 0.
-template <bool kWeighted, size_t kChains>
+template <bool kWeighted>
 void add_all(const NarrowRun& run, const float* x, const float* grad, const float* weight, size_t n, float* normalized,
              NarrowSums& sums) {
-  constexpr size_t kStep = kChains * kLanes;
   const size_t whole = n / kStep * kStep;
-  add_steps<kWeighted, kChains>(run, x, grad, weight, whole, normalized, sums);
+  add_steps<kWeighted>(run, x, grad, weight, whole, normalized, sums);
   if (whole == n) return;
-  const size_t rest = n - whole;
-  const Padded<kStep> values(x + whole, rest, run.center);
-  const Padded<kStep> grads(grad + whole, rest, 0);
-  const Padded<kStep> weights(kWeighted ? weight + whole : grad, rest, 0);
-  add_steps<kWeighted, kChains>(run, values.values, grads.values, weights.values, kStep, normalized + whole, sums);
+  float values[kStep];
+  float grads[kStep];
+  pad(x + whole, n - whole, run.center, values);
+  pad(grad + whole, n - whole, 0, grads);
+  add_steps<kWeighted>(run, values, grads, weight + whole, kStep, normalized + whole, sums);
 }
 
 struct Constants {
@@ -98,49 +98,38 @@ struct Constants {
   }
 };
 
-// Whole steps of two vectors, from one on.
-template <size_t kRows>
+// Whole steps, from an element on.
 [[gnu::noinline]] void write_steps(const NarrowRow* rows, size_t begin, size_t n, NarrowScratch* scratch) {
   const Constants a(*rows[0].run);
-  const Constants b(*rows[kRows - 1].run);
+  const Constants b(*rows[1].run);
   const float* grad_a = rows[0].grad;
-  const float* grad_b = rows[kRows - 1].grad;
+  const float* grad_b = rows[1].grad;
   float* y_a = rows[0].y;
-  float* y_b = rows[kRows - 1].y;
+  float* y_b = rows[1].y;
   // The scratch as it is seen from each step.
   auto* at = reinterpret_cast<NarrowScratch*>(scratch->weights + begin);
   LAYERNORM_ROLLED
   for (const float* end = grad_a + n; grad_a != end;) {
-    for (size_t k = 0; k < kPair; k += kLanes) {
+    for (size_t k = 0; k < kStep; k += kLanes) {
       const F32x4 w = simd::load(at->weights + k);
       const F32x4 values = simd::load(at->normalized[0] + k);
       const F32x4 g = simd::load(grad_a + k);
-      F32x4 product = g * values;
-      F32x4 grad = g;
       simd::store(y_a + k, a.gradient(g * w, values));
-      if constexpr (kRows == 2) {
-        const F32x4 others = simd::load(at->normalized[1] + k);
-        const F32x4 h = simd::load(grad_b + k);
-        product = product + h * others;
-        grad = grad + h;
-        simd::store(y_b + k, b.gradient(h * w, others));
-      }
-      simd::store(at->products + k, simd::load(at->products + k) + product);
-      simd::store(at->grads + k, simd::load(at->grads + k) + grad);
+      const F32x4 others = simd::load(at->normalized[1] + k);
+      const F32x4 h = simd::load(grad_b + k);
+      simd::store(y_b + k, b.gradient(h * w, others));
+      simd::store(at->products + k, simd::load(at->products + k) + (g * values + h * others));
+      simd::store(at->grads + k, simd::load(at->grads + k) + (g + h));
     }
-    at = reinterpret_cast<NarrowScratch*>(at->weights + kPair);
-    grad_a += kPair;
-    grad_b += kPair;
-    y_a += kPair;
-    y_b += kPair;
+    at = reinterpret_cast<NarrowScratch*>(at->weights + kStep);
+    grad_a += kStep;
+    grad_b += kStep;
+    y_a += kStep;
+    y_b += kStep;
   }
 }
 
-void write_steps(const NarrowRow* rows, size_t count, size_t begin, size_t n, NarrowScratch* scratch) {
-  count == 2 ? write_steps<2>(rows, begin, n, scratch) : write_steps<1>(rows, begin, n, scratch);
-}
-
-// Whole steps of four vectors: gradients are grad * factor + (x * slope + constant), about the center.
+// Whole steps: gradients are grad * factor + (x * slope + constant), about the center.
 [[gnu::noinline]] void write_equal_steps(float center, float factor, float slope, float constant,
                                          const float* x, const float* grad, size_t n, float* y) {
   const F32x4 centers = simd::splat(center);
@@ -148,8 +137,8 @@ void write_steps(const NarrowRow* rows, size_t count, size_t begin, size_t n, Na
   const F32x4 slopes = simd::splat(slope);
   const F32x4 constants = simd::splat(constant);
   LAYERNORM_ROLLED
-  for (const float* end = x + n; x != end; x += 4 * kLanes, grad += 4 * kLanes, y += 4 * kLanes) {
-    for (size_t k = 0; k < 4 * kLanes; k += kLanes) {
+  for (const float* end = x + n; x != end; x += kStep, grad += kStep, y += kStep) {
+    for (size_t k = 0; k < kStep; k += kLanes) {
       const F32x4 linear = (simd::load(x + k) - centers) * slopes + constants;
       simd::store(y + k, simd::load(grad + k) * factors + linear);
     }
@@ -160,58 +149,61 @@ void write_steps(const NarrowRow* rows, size_t count, size_t begin, size_t n, Na
 
 void add_narrow(const NarrowRun& run, const float* x, const float* grad, const float* weight, size_t n,
                 float* normalized, NarrowSums& sums) {
-  add_all<true, 2>(run, x, grad, weight, n, normalized, sums);
+  add_all<true>(run, x, grad, weight, n, normalized, sums);
 }
 
 void add_equal(const NarrowRun& run, const float* x, const float* grad, size_t n, NarrowSums& sums) {
-  add_all<false, 4>(run, x, grad, nullptr, n, nullptr, sums);
+  add_all<false>(run, x, grad, nullptr, n, nullptr, sums);
 }
 
-void add_precise(const NarrowRun& run, const float* x, const float* grad, const float* weight, size_t n,
-                 NarrowSums& sums) {
-  const F64x2 center = simd::splat(static_cast<double>(run.center));
-  NarrowSums found = sums;
+void NarrowSums::clear() {
+  // As constants they would be stored by a call out of the module.
+  const F64x2 zero = simd::held(simd::splat(0.0));
+  grads[0] = grads[1] = products[0] = products[1] = zero;
+  deviation_bits = {zero.v};
+}
+
+void PreciseSums::add(const NarrowRun& run, const float* x, const float* g, const float* weight, size_t step,
+                      size_t n) {
   LAYERNORM_ROLLED
-  for (size_t i = 0; i < n; i += kLanes) {
-    const size_t rest = std::min(n - i, kLanes);
-    const F32x4 v = simd::load_partial(x + i, rest, run.center);
-    const F32x4 g = simd::load_partial(grad + i, rest, 0.0F);
-    const F32x4 w = simd::load_partial(weight + i, rest, 0.0F);
-    const F64x2 low = simd::promote_low(g) * simd::promote_low(w);
-    const F64x2 high = simd::promote_high(g) * simd::promote_high(w);
-    found.grads[0] = found.grads[0] + low;
-    found.grads[1] = found.grads[1] + high;
-    found.products[0] = found.products[0] + low * (simd::promote_low(v) - center);
-    found.products[1] = found.products[1] + high * (simd::promote_high(v) - center);
+  for (size_t i = 0; i < n; ++i) {
+    const double weighted = static_cast<double>(g[i]) * *weight;
+    grad += weighted;
+    product += weighted * ((static_cast<double>(x[i]) - run.center) - run.rest);
+    weight += step;
   }
-  sums = found;
 }
 
-void write_narrow(const NarrowRow* rows, size_t count, size_t n, NarrowScratch& scratch) {
-  const size_t whole = n / kPair * kPair;
-  write_steps(rows, count, 0, whole, &scratch);
+void write_narrow(const NarrowRow* rows, size_t n, NarrowScratch& scratch) {
+  const size_t whole = n / kStep * kStep;
+  write_steps(rows, 0, whole, &scratch);
   if (whole == n) return;
-  const size_t rest = n - whole;
-  Padded<kPair> grads[2] = {{rows[0].grad + whole, rest, 0}, {rows[count - 1].grad + whole, rest, 0}};
-  const NarrowRow last[2] = {{rows[0].run, grads[0].values, grads[0].values},
-                             {rows[count - 1].run, grads[1].values, grads[1].values}};
-  write_steps(last, count, whole, kPair, &scratch);
-  for (size_t r = 0; r < count; ++r) std::memcpy(rows[r].y + whole, grads[r].values, rest * sizeof(float));
+  float grads[2][kStep];
+  NarrowRow last[2];
+  for (size_t r = 0; r < 2; ++r) {
+    pad(rows[r].grad + whole, n - whole, 0, grads[r]);
+    last[r] = {rows[r].run, grads[r], grads[r]};
+  }
+  write_steps(last, whole, kStep, &scratch);
+  for (size_t r = 0; r < 2; ++r) copy(grads[r], n - whole, rows[r].y + whole);
 }
 
 void write_equal(const NarrowRun& run, float weight, const float* x, const float* grad, size_t n, float* y) {
-  constexpr size_t kStep = 4 * kLanes;
   const auto factor = static_cast<float>(weight * run.rstd);
   const double slope = run.slope * run.rstd;
   const double constant = run.constant - run.rest * slope;
+  const auto write = [&](const float* from, const float* of, size_t size, float* to) {
+    write_equal_steps(run.center, factor, static_cast<float>(slope), static_cast<float>(constant), from, of, size, to);
+  };
   const size_t whole = n / kStep * kStep;
-  write_equal_steps(run.center, factor, static_cast<float>(slope), static_cast<float>(constant), x, grad, whole, y);
+  write(x, grad, whole, y);
   if (whole == n) return;
-  const size_t rest = n - whole;
-  const Padded<kStep> values(x + whole, rest, 0);
-  Padded<kStep> grads(grad + whole, rest, 0);
-  write_equal_steps(run.center, factor, static_cast<float>(slope), static_cast<float>(constant), values.values, grads.values, kStep, grads.values);
-  std::memcpy(y + whole, grads.values, rest * sizeof(float));
+  float values[kStep];
+  float grads[kStep];
+  pad(x + whole, n - whole, 0, values);
+  pad(grad + whole, n - whole, 0, grads);
+  write(values, grads, kStep, grads);
+  copy(grads, n - whole, y + whole);
 }
 
 bool are_finite(const NarrowScratch& scratch, size_t n) {

@@ -12,8 +12,9 @@ namespace layernorm {
 /// What a run is gone through with. A normalized value is ((x - center) - rest) * factor, whose relative error is small also where
 /// x is near the mean.
 struct NarrowRun {
-  double rstd = 0, rest = 0;
-  float center = 0;  // with the rest the mean
+  double rstd = 0;
+  double rest = 0;   // of the mean
+  float center = 0;  // the mean in float32
   float factor = 0;  // rstd
   // The gradient of a value is gw * factor + (constant + normalized * slope), gw that of the normalized value.
   double constant = 0, slope = 0;
@@ -34,17 +35,12 @@ struct NarrowSums {
   simd::I32x4 deviation_bits;
 
   NarrowSums() { clear(); }
-  // As constants they would be stored by a call out of the module.
-  void clear() {
-    const simd::F64x2 zero = simd::held(simd::splat(0.0));
-    grads[0] = grads[1] = products[0] = products[1] = zero;
-    deviation_bits = {zero.v};
-  }
+  void clear();
 
   [[nodiscard]] double grad() const { return simd::sum_lanes(grads[0] + grads[1]); }
-  /// Of g * normalized.
+  /// Of g * (x - mean).
   [[nodiscard]] double product(const NarrowRun& run) const {
-    return run.rstd * (simd::sum_lanes(products[0] + products[1]) - run.rest * grad());
+    return simd::sum_lanes(products[0] + products[1]) - run.rest * grad();
   }
   [[nodiscard]] float deviation() const {
     return simd::largest_magnitude(simd::magnitude_of_doubled(deviation_bits));
@@ -54,23 +50,25 @@ struct NarrowSums {
 /// What stays near while rows, or pieces of one, are gone through. All are found from one address, which saves registers.
 struct NarrowScratch {
   static constexpr size_t kMost = 3072;
-  static constexpr size_t kPadding = 8;  // that is written to behind the last element
+  static constexpr size_t kPadding = 8;  // behind the last element: weights of 0, and room
 
-  alignas(16) float weights[kMost];
+  alignas(16) float weights[kMost + kPadding];
   alignas(16) float normalized[2][kMost + kPadding];
   // Over rows.
   alignas(16) float products[kMost + kPadding];
   alignas(16) float grads[kMost + kPadding];
 };
 
-/// Adds n values beside the weights at hand, and writes the normalized ones, which may stand where x does.
+/// Adds n values beside weights in a scratch, and writes the normalized ones, which may stand where x does.
 void add_narrow(const NarrowRun& run, const float* x, const float* grad, const float* weight, size_t n,
                 float* normalized, NarrowSums& sums);
 /// The same with a weight of 1, and nothing is written.
 void add_equal(const NarrowRun& run, const float* x, const float* grad, size_t n, NarrowSums& sums);
-/// The same as either in float64 throughout, n <= kBlock; without magnitudes.
-void add_precise(const NarrowRun& run, const float* x, const float* grad, const float* weight, size_t n,
-                 NarrowSums& sums);
+/// Adds the sums of n values in float64 throughout, beside weights or one.
+struct PreciseSums {
+  double grad = 0, product = 0;
+  void add(const NarrowRun& run, const float* x, const float* grad, const float* weight, size_t step, size_t n);
+};
 
 /// A row of gradients, and where those of its values go: that may be `grad`.
 struct NarrowRow {
@@ -79,8 +77,8 @@ struct NarrowRow {
   float* y;
 };
 
-/// Writes the gradients of n normalized values of each of one or two rows, and adds grad * normalized and grad over rows.
-void write_narrow(const NarrowRow* rows, size_t count, size_t n, NarrowScratch& scratch);
+/// Writes the gradients of n normalized values of each of two rows, and adds grad * normalized and grad over rows.
+void write_narrow(const NarrowRow* rows, size_t n, NarrowScratch& scratch);
 /// Writes those of values with equal weights.
 void write_equal(const NarrowRun& run, float weight, const float* x, const float* grad, size_t n, float* y);
 

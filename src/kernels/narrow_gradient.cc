@@ -39,8 +39,7 @@ NarrowGradient::NarrowGradient(const Call& call, const Layout& layout, const Sca
 
 bool NarrowGradient::begin(TwoPart mean, double rstd, double part_of_product) {
   run_->set(mean.high, mean.low, rstd);
-  sums_.clear();
-  grad_ = product_ = 0;
+  begin_precise();
   product_part_ = part_of_product;
   is_moderate_ = std::fabs(run_->center) <= kLargest && is_between(kSmallest, rstd, 1 / kSmallest);
   has_affine_ = false;
@@ -58,9 +57,9 @@ void NarrowGradient::hold(size_t position, size_t n) {
   held_base_ = base_;
   held_position_ = position;
   held_ = n;
-  const size_t most = weight_.is_direct() ? n : kBlock;
-  for (size_t i = 0; i < n; i += most) {
-    const size_t size = std::min(most, n - i);
+  std::fill_n(scratch_.weights + n, NarrowScratch::kPadding, 0.0F);
+  for (size_t i = 0; i < n; i += kBlock) {
+    const size_t size = std::min(kBlock, n - i);
     std::memcpy(scratch_.weights + i, weight_.at(position + i, size), size * sizeof(float));
   }
   if (n <= cleared_) return;
@@ -96,22 +95,19 @@ void NarrowGradient::add_equal(const float* x, const float* grad, size_t positio
   NarrowSums sums;
   layernorm::add_equal(*run_, x, grad, n, sums);
   sums_.deviation_bits = simd::max_of_doubled(sums_.deviation_bits, sums.deviation_bits);
-  if (!is_between(kSmallestSum, std::fabs(sums.product(*run_)), kLargestSum)) {
-    float ones[kBlock];
-    std::fill_n(ones, kBlock, 1.0F);
-    sums.clear();
-    for (size_t i = 0; i < n; i += kBlock) {
-      layernorm::add_precise(*run_, x + i, grad + i, ones, std::min(kBlock, n - i), sums);
-    }
+  PreciseSums found = {sums.grad(), sums.product(*run_)};
+  if (!is_between(kSmallestSum, std::fabs(found.product * run_->rstd), kLargestSum)) {
+    found = {};
+    const float one = 1;
+    found.add(*run_, x, grad, &one, 0, n);
   }
-  const double product = sums.product(*run_);
-  gradients_.of(Operand::bias).add(position, sums.grad());
-  gradients_.of(Operand::weight).add(position, product);
+  gradients_.of(Operand::bias).add(position, found.grad);
+  gradients_.of(Operand::weight).add(position, found.product * run_->rstd);
   has_affine_ = true;
   const double weight = *weight_.at(position, 1);
   is_moderate_ = is_moderate_ && (weight == 0 || is_between(kSmallest, std::fabs(weight), 1 / kSmallest));
-  grad_ += weight * sums.grad();
-  product_ += weight * product;
+  precise_.grad += weight * found.grad;
+  precise_.product += weight * found.product;
 }
 
 bool NarrowGradient::wants_precise() {
@@ -122,19 +118,19 @@ bool NarrowGradient::wants_precise() {
 
 void NarrowGradient::begin_precise() {
   sums_.clear();
-  grad_ = product_ = 0;
+  precise_ = {};
 }
 
 void NarrowGradient::add_precise(const float* x, const float* grad, size_t position, size_t n) {
   for (size_t i = 0, size = 0; i < n; i += size) {
     size = std::min(kBlock, together(position + i, n - i));
-    layernorm::add_precise(*run_, x + i, grad + i, weight_.at(position + i, size), size, sums_);
+    precise_.add(*run_, x + i, grad + i, weight_.at(position + i, size), 1, size);
   }
 }
 
 bool NarrowGradient::end() {
-  const double grad = grad_ + sums_.grad();
-  const double product = product_ + sums_.product(*run_);
+  const double grad = precise_.grad + sums_.grad();
+  const double product = (precise_.product + sums_.product(*run_)) * run_->rstd;
   const double part = -1 / static_cast<double>(scaling_.size);
   run_->constant = is_centered(scaling_.op) ? grad * part * run_->rstd : 0;
   run_->slope = product * product_part_ * run_->rstd;
@@ -152,17 +148,28 @@ void NarrowGradient::write(const float* x, const float* grad, size_t position, s
     NarrowSums again;
     hold(at, size);
     add_narrow(*run_, x + i, grad + i, scratch_.weights, size, scratch_.normalized[0], again);
-    const NarrowRow row = {run_, grad + i, y + i};
-    write_narrow(&row, 1, size, scratch_);
-    gradients_.of(Operand::weight).drain(at, size, scratch_.products);
-    gradients_.of(Operand::bias).drain(at, size, scratch_.grads);
+    add_row(grad + i, y + i);
+    write_rows(size);
+    add_to_gradients(at, size);
   }
 }
 
 void NarrowGradient::write_rows(size_t n) {
-  if (waiting_ != 0) write_narrow(rows_, waiting_, n, scratch_);
+  if (waiting_ == 0) return;
+  if (waiting_ == 1) {
+    // Beside it one of zeros, which stay.
+    float* zeros = scratch_.normalized[1];
+    std::fill_n(zeros, n + NarrowScratch::kPadding, 0.0F);
+    rows_[1] = {&none_, zeros, zeros};
+  }
+  write_narrow(rows_, n, scratch_);
   waiting_ = 0;
   run_ = runs_;
+}
+
+void NarrowGradient::add_to_gradients(size_t position, size_t n) {
+  gradients_.of(Operand::weight).drain(position, n, scratch_.products);
+  gradients_.of(Operand::bias).drain(position, n, scratch_.grads);
 }
 
 bool NarrowGradient::end_rows(size_t n) {
@@ -170,8 +177,7 @@ bool NarrowGradient::end_rows(size_t n) {
   if (!finite) {
     for (float* sums : {scratch_.products, scratch_.grads}) std::fill_n(sums, n, 0.0F);
   }
-  gradients_.of(Operand::weight).drain(0, n, scratch_.products);
-  gradients_.of(Operand::bias).drain(0, n, scratch_.grads);
+  add_to_gradients(0, n);
   return finite;
 }
 

@@ -52,6 +52,7 @@ class NarrowGradient {
 
  private:
   void hold(size_t position, size_t n);
+  void add_to_gradients(size_t position, size_t n);
   [[nodiscard]] size_t together(size_t position, size_t n) const;
   void add_equal(const float* x, const float* grad, size_t position, size_t n);
 
@@ -62,11 +63,12 @@ class NarrowGradient {
   ParameterBlocks<float> weight_;
 
   NarrowRun runs_[2];
+  NarrowRun none_;
   NarrowRun* run_ = runs_;
   NarrowRow rows_[2];
   size_t waiting_ = 0;
   NarrowSums sums_;
-  double grad_ = 0, product_ = 0;  // of equal weights
+  PreciseSums precise_;  // beside those: of equal weights, or all
   double product_part_ = 0;
   bool is_moderate_ = false;
   bool has_affine_ = false;
