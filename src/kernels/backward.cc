@@ -65,8 +65,8 @@ class Backward {
         grad_output_(call, Operand::grad_output, call.grad_output_dtype, call.grad_output),
         grad_sum_(call, Operand::grad_sum, call.grad_sum_dtype, call.grad_sum),
         grad_input_(call, Operand::y, call.dtype, call.y),
-        is_direct_(sum == nullptr && !grad_sum_.is_there() && x_.direct(0) != nullptr && grad_output_.direct(0) != nullptr &&
-                   grad_input_.direct(0) != nullptr),
+        is_direct_(sum == nullptr && !grad_sum_.is_there() && x_.direct(0) != nullptr &&
+                   grad_output_.direct(0) != nullptr && grad_input_.direct(0) != nullptr),
         mean_(call, is_given_ ? Operand::given_mean : Operand::running_mean, first_of_runs(), last_of_runs()),
         rstd_(call, is_given_ ? Operand::given_rstd : Operand::running_var, first_of_runs(), last_of_runs()),
         gradients_(call, Layout::size_from(call, 0), layout.inner),
@@ -79,7 +79,7 @@ class Backward {
         rows(i, static_cast<size_t>(std::min<uint64_t>(NarrowGradient::kRows, kept_.count() - i)));
       }
     } else {
-      for (uint64_t i = 0; i < kept_.count(); ++i) run_at(i);
+      for (uint64_t i = 0; i < kept_.count(); ++i) run_at(i, is_narrow_);
     }
     gradients_.finish();
   }
@@ -103,25 +103,23 @@ class Backward {
 
   [[nodiscard]] bool takes_statistics() const { return !is_given_ && call_.op != Op::batch_norm; }
   // Where the positions begin that tell the runs of a panel apart.
-  [[nodiscard]] size_t first_of_runs() const {
-    return layout_.columns ? layout_.inner : has_indices_ ? 0 : call_.rank;
-  }
+  [[nodiscard]] size_t first_of_runs() const { return layout_.columns ? layout_.inner : has_indices_ ? 0 : call_.rank; }
   [[nodiscard]] size_t last_of_runs() const { return has_indices_ ? layout_.inner : call_.rank; }
 
-  // The runs at a position of the kept dimensions that come first.
-  void run_at(uint64_t index) {
+  // The runs at a position of the kept dimensions that come first, where `tries` says so in float32 if that does.
+  void run_at(uint64_t index, bool tries) {
     const auto fold = static_cast<size_t>(layout_.fold);
     const size_t most = layout_.columns ? kBlock / fold * fold : 1;
     const uint64_t size = layout_.columns ? layout_.size : 1;
     const Offsets offsets = kept_.at(index, {});
     for (uint64_t first = 0; first < size; first += most) {
-      panel({offsets, index, first, static_cast<size_t>(std::min<uint64_t>(most, size - first))});
+      panel({offsets, index, first, static_cast<size_t>(std::min<uint64_t>(most, size - first))}, tries);
     }
   }
 
-  void panel(const Panel& panel) {
+  void panel(const Panel& panel, bool tries) {
     take_constants(panel, nullptr);
-    if (is_narrow_ && narrow(panel)) return;
+    if (tries && narrow(panel)) return;
     wide_.begin(constants_, panel.columns);
     bool again = wide_.has_means();
     while (again) {
@@ -154,7 +152,8 @@ class Backward {
   [[nodiscard]] bool shares_rows() {
     return is_narrow_ && !narrow_.is_equal() && reduced_.count() == 1 && layout_.size <= NarrowGradient::kMost &&
            kept_.sharing() >= kept_.count() && gradients_.of(Operand::weight).is_contiguous() &&
-           gradients_.of(Operand::bias).is_contiguous() && (call_.y == nullptr || (call_.y != call_.x && call_.y != call_.grad_output));
+           gradients_.of(Operand::bias).is_contiguous() &&
+           (call_.y == nullptr || (call_.y != call_.x && call_.y != call_.grad_output));
   }
 
   // The contributions of these rows to the gradients of parameters are summed before they are added to the rest. Rows that
@@ -164,17 +163,18 @@ class Backward {
     const auto n = static_cast<size_t>(layout_.size);
     const Offsets offsets = kept_.at(begin, {});
     narrow_.move_to(offsets);
+    narrow_.begin_rows(n);
     for (size_t r = 0; r < count; ++r) {
       waited[r] = add_row(begin, count, r);
       if (waited[r] && narrow_.waiting() == 1) continue;
       write_rows();
-      if (!waited[r]) run_at(begin + r);
+      if (!waited[r]) run_at(begin + r, false);
     }
     write_rows();
     gradients_.move_to(offsets);
     if (narrow_.end_rows(n)) return;
     for (size_t r = 0; r < count; ++r) {
-      if (waited[r]) run_at(begin + r);
+      if (waited[r]) run_at(begin + r, true);
     }
   }
 
@@ -264,7 +264,8 @@ class Backward {
   // What is normalized: x, or the sum.
   Rows place_input(const Tile& tile) {
     if (sum_ == nullptr) return place(x_, tile, bytes(narrow_.room(0)));
-    return stage(tile, bytes(narrow_.room(0)), [&](uint64_t begin, size_t n, std::byte* to) { sum_->make(begin, n, to); });
+    return stage(tile, bytes(narrow_.room(0)),
+                 [&](uint64_t begin, size_t n, std::byte* to) { sum_->make(begin, n, to); });
   }
 
   // Of a run whose values are at hand in `held`, if that is not null.
@@ -288,8 +289,9 @@ class Backward {
       }
     }
     for (size_t r = 0; r < runs; ++r) {
-      constants_[r] = takes_statistics() ? statistics_.constants(r)
-                                         : given(static_cast<size_t>(has_indices_ ? panel.index : panel.first + r * fold));
+      constants_[r] = takes_statistics()
+                          ? statistics_.constants(r)
+                          : given(static_cast<size_t>(has_indices_ ? panel.index : panel.first + r * fold));
     }
   }
 
@@ -380,8 +382,8 @@ class Backward {
   alignas(16) std::byte stages_[2][kStageBytes];
 };
 
-// It stands on the stack, of which the wasm module has 256 KB.
-static_assert(sizeof(Backward) < 182000);
+// It stands on the stack, of which the wasm module has 320 KB.
+static_assert(sizeof(void*) > 4 || sizeof(Backward) < 211000);
 
 [[gnu::noinline]] void run_backward(const Call& call, const Layout& layout, Statistics& statistics,
                                     const Scaling& scaling, SumMaker* sum) {

@@ -21,7 +21,7 @@ Gradient::Gradient(const Call& call, Operand of, uint64_t elements, size_t first
 }
 
 void Gradient::add(size_t position, size_t n, const WideBlock& values) {
-  for (size_t done = 0; done < n;) {
+  for (size_t done = 0; done < n && is_wanted();) {
     const ParameterPlaces::Stretch to = places_.stretch(position + done);
     const size_t length = std::min(to.length, n - done);
     if (whole_) {
@@ -44,21 +44,12 @@ void Gradient::add(size_t position, double sum) {
   add(position, 1, one);
 }
 
-void Gradient::drain(size_t position, size_t n, float* values) {
-  const size_t most = is_contiguous() && !is_remote() ? n : kBlock;
-  for (size_t i = 0; i < n; i += most) {
+void Gradient::add_first(size_t n, const float* values) {
+  const size_t most = is_remote() ? kWindow : n;
+  for (size_t i = 0; i < n && is_wanted(); i += most) {
     const size_t size = std::min(most, n - i);
-    if (!is_wanted()) {
-      std::memset(values + i, 0, size * sizeof(float));
-    } else if (is_contiguous()) {
-      sums(places_.base() + position + i, size);
-      layernorm::drain(values + i, high_, size);
-    } else {
-      WideBlock wide;
-      wide.fill({0, 0}, kBlock);
-      layernorm::drain(values + i, wide.high, size);
-      add(position + i, size, wide);
-    }
+    sums(places_.base() + i, size);
+    accumulate(values + i, high_, size);
   }
 }
 

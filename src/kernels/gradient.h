@@ -14,24 +14,25 @@ class Gradient {
   Gradient(const Call& call, Operand of, uint64_t elements, size_t first);
 
   [[nodiscard]] bool is_wanted() const { return gradient_.wanted; }
-  [[nodiscard]] bool is_remote() const { return is_wanted() && transfer_ != nullptr; }
 
   void move_to(const Offsets& offsets) { places_.move_to(offsets.of(of_)); }
 
-  /// Adds what n <= kBlock elements from a position on contribute.
+  /// Adds what n <= kBlock elements from a position on contribute, if it is wanted.
   void add(size_t position, size_t n, const WideBlock& values);
   /// Adds what elements with one place contribute together.
   void add(size_t position, double sum);
-  /// Adds what any number of elements contribute, and leaves zeros.
-  void drain(size_t position, size_t n, float* values);
 
   /// Whether elements in turn go to sums in turn.
   [[nodiscard]] bool is_contiguous() const { return !is_wanted() || (!whole_ && places_.is_contiguous()); }
+  /// Adds what any number of elements from the first on contribute then.
+  void add_first(size_t n, const float* values);
 
   /// Rounds the sums.
   void finish();
 
  private:
+  [[nodiscard]] bool is_remote() const { return transfer_ != nullptr; }
+
   static constexpr size_t kWindow = kBlock;
 
   void store(uint64_t element, size_t n, const double* values);

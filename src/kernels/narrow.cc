@@ -82,7 +82,11 @@ void add_all(const NarrowRun& run, const float* x, const float* grad, const floa
   float grads[kStep];
   pad(x + whole, n - whole, run.center, values);
   pad(grad + whole, n - whole, 0, grads);
-  add_steps<kWeighted>(run, values, grads, weight + whole, kStep, normalized + whole, sums);
+  if constexpr (kWeighted) {
+    weight += whole;
+    normalized += whole;
+  }
+  add_steps<kWeighted>(run, values, grads, weight, kStep, normalized, sums);
 }
 
 struct Constants {
@@ -130,8 +134,8 @@ struct Constants {
 }
 
 // Whole steps: gradients are grad * factor + (x * slope + constant), about the center.
-[[gnu::noinline]] void write_equal_steps(float center, float factor, float slope, float constant,
-                                         const float* x, const float* grad, size_t n, float* y) {
+[[gnu::noinline]] void write_equal_steps(float center, float factor, float slope, float constant, const float* x,
+                                         const float* grad, size_t n, float* y) {
   const F32x4 centers = simd::splat(center);
   const F32x4 factors = simd::splat(factor);
   const F32x4 slopes = simd::splat(slope);
@@ -163,15 +167,36 @@ void NarrowSums::clear() {
   deviation_bits = {zero.v};
 }
 
-void PreciseSums::add(const NarrowRun& run, const float* x, const float* g, const float* weight, size_t step,
-                      size_t n) {
+void PreciseSums::add(const NarrowRun& run, const float* x, const float* g, const float* weight, size_t n) {
+  const double mean = run.center + run.rest;
+  F64x2 grads = simd::splat(0.0);
+  F64x2 products = simd::splat(0.0);
+  size_t i = 0;
   LAYERNORM_ROLLED
-  for (size_t i = 0; i < n; ++i) {
-    const double weighted = static_cast<double>(g[i]) * *weight;
-    grad += weighted;
-    product += weighted * ((static_cast<double>(x[i]) - run.center) - run.rest);
-    weight += step;
+  for (; i + 2 <= n; i += 2) {
+    const F64x2 weighted = simd::load_wide(g + i) * simd::load_wide(weight + i);
+    grads = grads + weighted;
+    products = products + weighted * (simd::load_wide(x + i) - simd::splat(mean));
   }
+  grad += simd::sum_lanes(grads);
+  product += simd::sum_lanes(products);
+  if (i == n) return;
+  const double weighted = static_cast<double>(g[i]) * weight[i];
+  grad += weighted;
+  product += weighted * (x[i] - mean);
+}
+
+void widen_products(const float* normalized, const float* grad, size_t n, double* products, double* grads) {
+  size_t i = 0;
+  LAYERNORM_ROLLED
+  for (; i + 2 <= n; i += 2) {
+    const F64x2 g = simd::load_wide(grad + i);
+    simd::store(grads + i, g);
+    simd::store(products + i, g * simd::load_wide(normalized + i));
+  }
+  if (i == n) return;
+  grads[i] = grad[i];
+  products[i] = grads[i] * normalized[i];
 }
 
 void write_narrow(const NarrowRow* rows, size_t n, NarrowScratch& scratch) {
@@ -216,20 +241,16 @@ bool are_finite(const NarrowScratch& scratch, size_t n) {
   return std::isfinite(simd::sum_lanes(simd::promote_low(sum) + simd::promote_high(sum)));
 }
 
-void drain(float* from, double* to, size_t n) {
+void accumulate(const float* from, double* to, size_t n) {
   size_t i = 0;
   LAYERNORM_ROLLED
   for (; i + kLanes <= n; i += kLanes) {
     const F32x4 v = simd::load(from + i);
-    simd::store(from + i, simd::splat(0.0F));
     simd::store(to + i, simd::load(to + i) + simd::promote_low(v));
     simd::store(to + i + 2, simd::load(to + i + 2) + simd::promote_high(v));
   }
   LAYERNORM_ROLLED
-  for (; i < n; ++i) {
-    to[i] += from[i];
-    from[i] = 0;
-  }
+  for (; i < n; ++i) to[i] += from[i];
 }
 
 }  // namespace layernorm

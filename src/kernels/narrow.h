@@ -42,14 +42,12 @@ struct NarrowSums {
   [[nodiscard]] double product(const NarrowRun& run) const {
     return simd::sum_lanes(products[0] + products[1]) - run.rest * grad();
   }
-  [[nodiscard]] float deviation() const {
-    return simd::largest_magnitude(simd::magnitude_of_doubled(deviation_bits));
-  }
+  [[nodiscard]] float deviation() const { return simd::largest_magnitude(simd::magnitude_of_doubled(deviation_bits)); }
 };
 
 /// What stays near while rows, or pieces of one, are gone through. All are found from one address, which saves registers.
 struct NarrowScratch {
-  static constexpr size_t kMost = 3072;
+  static constexpr size_t kMost = 4096;
   static constexpr size_t kPadding = 8;  // behind the last element: weights of 0, and room
 
   alignas(16) float weights[kMost + kPadding];
@@ -64,11 +62,13 @@ void add_narrow(const NarrowRun& run, const float* x, const float* grad, const f
                 float* normalized, NarrowSums& sums);
 /// The same with a weight of 1, and nothing is written.
 void add_equal(const NarrowRun& run, const float* x, const float* grad, size_t n, NarrowSums& sums);
-/// Adds the sums of n values in float64 throughout, beside weights or one.
+/// The same sums in float64 throughout.
 struct PreciseSums {
   double grad = 0, product = 0;
-  void add(const NarrowRun& run, const float* x, const float* grad, const float* weight, size_t step, size_t n);
+  void add(const NarrowRun& run, const float* x, const float* g, const float* weight, size_t n);
 };
+/// grad * normalized and grad in float64.
+void widen_products(const float* normalized, const float* grad, size_t n, double* products, double* grads);
 
 /// A row of gradients, and where those of its values go: that may be `grad`.
 struct NarrowRow {
@@ -84,8 +84,8 @@ void write_equal(const NarrowRun& run, float weight, const float* x, const float
 
 /// Whether n sums over rows are finite.
 [[nodiscard]] bool are_finite(const NarrowScratch& scratch, size_t n);
-/// to += from, which becomes 0.
-void drain(float* from, double* to, size_t n);
+/// to += from.
+void accumulate(const float* from, double* to, size_t n);
 
 }  // namespace layernorm
 

@@ -12,6 +12,8 @@ constexpr double kSmallest = 0x1p-40;
 constexpr double kLargest = 0x1p60;
 // The largest deviation from the mean, where there is any.
 constexpr double kSmallestDeviation = 0x1p-60;
+// The largest of weights that differ: beside it the gradients of a result do not vanish either.
+constexpr float kLargestWeight = 0x1p20F;
 // Sums for the gradient of a parameter.
 constexpr double kSmallestSum = 0x1p-80;
 constexpr double kLargestSum = 0x1p100;
@@ -31,7 +33,8 @@ size_t repeat(const Call& call, Operand operand, size_t first) {
 }  // namespace
 
 NarrowGradient::NarrowGradient(const Call& call, const Layout& layout, const Scaling& scaling, Gradients& gradients)
-    : scaling_(scaling),
+    : layout_(layout),
+      scaling_(scaling),
       gradients_(gradients),
       repeats_{repeat(call, Operand::weight, layout.inner), repeat(call, Operand::bias, layout.inner)},
       is_equal_(std::min(repeats_[0], repeats_[1]) >= kBlock),
@@ -47,25 +50,28 @@ bool NarrowGradient::begin(TwoPart mean, double rstd, double part_of_product) {
 }
 
 void NarrowGradient::move_to(const Offsets& offsets) {
-  base_ = offsets.of(Operand::weight);
-  weight_.move_to(base_);
+  const uint64_t base = offsets.of(Operand::weight);
+  if (base == base_) return;
+  base_ = base;
+  held_ = 0;
+  weight_.move_to(base);
+  if (!is_equal_) weights_bound_ = weight_.bound(static_cast<size_t>(layout_.size));
 }
 
 // Brings the weights of n elements to the scratch, and makes room for the sums beside them.
 void NarrowGradient::hold(size_t position, size_t n) {
-  if (base_ == held_base_ && position == held_position_ && n == held_) return;
-  held_base_ = base_;
+  if (position == held_position_ && n == held_) return;
   held_position_ = position;
   held_ = n;
-  std::fill_n(scratch_.weights + n, NarrowScratch::kPadding, 0.0F);
-  for (size_t i = 0; i < n; i += kBlock) {
-    const size_t size = std::min(kBlock, n - i);
+  std::memset(scratch_.weights + n, 0, NarrowScratch::kPadding * sizeof(float));
+  for (size_t i = 0, size = 0; i < n; i += size) {
+    size = ParameterBlocks<float>::longest(weight_, weight_, position + i, n - i);
+    size = std::min(size, n - i);
     std::memcpy(scratch_.weights + i, weight_.at(position + i, size), size * sizeof(float));
   }
+  // Sums that nobody asks for are made as well.
   if (n <= cleared_) return;
-  for (float* sums : {scratch_.products, scratch_.grads}) {
-    std::fill(sums + cleared_, sums + n + NarrowScratch::kPadding, 0.0F);
-  }
+  begin_rows(n);
   cleared_ = n;
 }
 
@@ -84,6 +90,7 @@ void NarrowGradient::add(const float* x, const float* grad, size_t position, siz
     if (is_equal_) {
       add_equal(x + i, grad + i, at, size);
     } else {
+      is_moderate_ = is_moderate_ && weights_bound_ <= kLargestWeight;
       hold(at, size);
       add_narrow(*run_, x + i, grad + i, scratch_.weights, size, scratch_.normalized[waiting_], sums_);
     }
@@ -97,9 +104,10 @@ void NarrowGradient::add_equal(const float* x, const float* grad, size_t positio
   sums_.deviation_bits = simd::max_of_doubled(sums_.deviation_bits, sums.deviation_bits);
   PreciseSums found = {sums.grad(), sums.product(*run_)};
   if (!is_between(kSmallestSum, std::fabs(found.product * run_->rstd), kLargestSum)) {
+    float ones[kBlock];
+    std::fill_n(ones, kBlock, 1.0F);
     found = {};
-    const float one = 1;
-    found.add(*run_, x, grad, &one, 0, n);
+    for (size_t i = 0; i < n; i += kBlock) found.add(*run_, x + i, grad + i, ones, std::min(kBlock, n - i));
   }
   gradients_.of(Operand::bias).add(position, found.grad);
   gradients_.of(Operand::weight).add(position, found.product * run_->rstd);
@@ -124,7 +132,7 @@ void NarrowGradient::begin_precise() {
 void NarrowGradient::add_precise(const float* x, const float* grad, size_t position, size_t n) {
   for (size_t i = 0, size = 0; i < n; i += size) {
     size = std::min(kBlock, together(position + i, n - i));
-    precise_.add(*run_, x + i, grad + i, weight_.at(position + i, size), 1, size);
+    precise_.add(*run_, x + i, grad + i, weight_.at(position + i, size), size);
   }
 }
 
@@ -148,9 +156,21 @@ void NarrowGradient::write(const float* x, const float* grad, size_t position, s
     NarrowSums again;
     hold(at, size);
     add_narrow(*run_, x + i, grad + i, scratch_.weights, size, scratch_.normalized[0], again);
+    add_affine(grad + i, at, size);
     add_row(grad + i, y + i);
     write_rows(size);
-    add_to_gradients(at, size);
+  }
+}
+
+// Adds what a run contributes alone, which may be beyond float32, to the gradients of weight and bias.
+void NarrowGradient::add_affine(const float* grad, size_t position, size_t n) {
+  WideBlock grads;
+  WideBlock products;
+  for (size_t i = 0; i < n; i += kBlock) {
+    const size_t size = std::min(kBlock, n - i);
+    widen_products(scratch_.normalized[0] + i, grad + i, size, products.high, grads.high);
+    gradients_.of(Operand::weight).add(position + i, size, products);
+    gradients_.of(Operand::bias).add(position + i, size, grads);
   }
 }
 
@@ -159,7 +179,7 @@ void NarrowGradient::write_rows(size_t n) {
   if (waiting_ == 1) {
     // Beside it one of zeros, which stay.
     float* zeros = scratch_.normalized[1];
-    std::fill_n(zeros, n + NarrowScratch::kPadding, 0.0F);
+    std::memset(zeros, 0, (n + NarrowScratch::kPadding) * sizeof(float));
     rows_[1] = {&none_, zeros, zeros};
   }
   write_narrow(rows_, n, scratch_);
@@ -167,18 +187,17 @@ void NarrowGradient::write_rows(size_t n) {
   run_ = runs_;
 }
 
-void NarrowGradient::add_to_gradients(size_t position, size_t n) {
-  gradients_.of(Operand::weight).drain(position, n, scratch_.products);
-  gradients_.of(Operand::bias).drain(position, n, scratch_.grads);
+void NarrowGradient::begin_rows(size_t n) {
+  for (float* sums : {scratch_.products, scratch_.grads}) {
+    std::memset(sums, 0, (n + NarrowScratch::kPadding) * sizeof(float));
+  }
 }
 
 bool NarrowGradient::end_rows(size_t n) {
-  const bool finite = are_finite(scratch_, n);
-  if (!finite) {
-    for (float* sums : {scratch_.products, scratch_.grads}) std::fill_n(sums, n, 0.0F);
-  }
-  add_to_gradients(0, n);
-  return finite;
+  if (!are_finite(scratch_, n)) return false;
+  gradients_.of(Operand::weight).add_first(n, scratch_.products);
+  gradients_.of(Operand::bias).add_first(n, scratch_.grads);
+  return true;
 }
 
 }  // namespace layernorm

@@ -47,15 +47,18 @@ class NarrowGradient {
   /// Room where the values of the row after those may be brought to, or anything where none wait.
   [[nodiscard]] float* room(size_t row) { return scratch_.normalized[row]; }
   void write_rows(size_t n);
-  /// Adds what rows have contributed, unless that overflows: then it is dropped.
+  /// The sums over rows of so many elements.
+  void begin_rows(size_t n);
+  /// Adds what the rows have contributed, unless that has overflown.
   [[nodiscard]] bool end_rows(size_t n);
 
  private:
   void hold(size_t position, size_t n);
-  void add_to_gradients(size_t position, size_t n);
+  void add_affine(const float* grad, size_t position, size_t n);
   [[nodiscard]] size_t together(size_t position, size_t n) const;
   void add_equal(const float* x, const float* grad, size_t position, size_t n);
 
+  const Layout& layout_;
   const Scaling& scaling_;
   Gradients& gradients_;
   size_t repeats_[2];  // positions in turn that have one weight, and one bias
@@ -73,9 +76,9 @@ class NarrowGradient {
   bool is_moderate_ = false;
   bool has_affine_ = false;
 
-  // What stands in the scratch: weights, and so many sums.
-  uint64_t base_ = 0, held_base_ = 0;
-  size_t held_position_ = 0, held_ = 0;
+  uint64_t base_ = ~uint64_t{0};  // of the weights
+  float weights_bound_ = 0;
+  size_t held_position_ = 0, held_ = 0;  // of those in the scratch
   size_t cleared_ = 0;
   NarrowScratch scratch_;
 };

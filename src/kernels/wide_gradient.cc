@@ -210,7 +210,7 @@ void WideGradient::add_product(Operand of, const WidePiece& piece, const WideBlo
 }
 
 void WideGradient::add_gradient(Operand of, const WidePiece& piece, const WideBlock& values) {
-  if (gradients_.of(of).is_wanted()) gradients_.of(of).add(piece.position, piece.n, values);
+  gradients_.of(of).add(piece.position, piece.n, values);
 }
 
 }  // namespace layernorm

@@ -189,6 +189,9 @@ inline F64x2 first_lane(F64x2 a) { return {wasm_v128_and(a.v, wasm_i64x2_const(-
 inline F64x2 promote_low(F32x4 a) { return {wasm_f64x2_promote_low_f32x4(a.v)}; }
 inline F64x2 promote_high(F32x4 a) { return {wasm_f64x2_promote_low_f32x4(wasm_i32x4_shuffle(a.v, a.v, 2, 3, 0, 1))}; }
 
+/// Two elements in memory as float64: engines make one instruction of it.
+inline F64x2 load_wide(const float* p) { return {wasm_f64x2_promote_low_f32x4(wasm_v128_load64_zero(p))}; }
+
 /// Four float64 lanes rounded to nearest even.
 inline F32x4 demote(F64x2 low, F64x2 high) {
   const v128_t a = wasm_f32x4_demote_f64x2_zero(low.v);
