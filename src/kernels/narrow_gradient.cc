@@ -64,9 +64,9 @@ void NarrowGradient::hold(size_t position, size_t n) {
   held_position_ = position;
   held_ = n;
   std::memset(scratch_.weights + n, 0, NarrowScratch::kPadding * sizeof(float));
-  for (size_t i = 0, size = 0; i < n; i += size) {
-    size = ParameterBlocks<float>::longest(weight_, weight_, position + i, n - i);
-    size = std::min(size, n - i);
+  const size_t most = weight_.is_direct() ? n : kBlock;
+  for (size_t i = 0; i < n; i += most) {
+    const size_t size = std::min(most, n - i);
     std::memcpy(scratch_.weights + i, weight_.at(position + i, size), size * sizeof(float));
   }
   // Sums that nobody asks for are made as well.

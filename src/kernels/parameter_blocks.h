@@ -159,6 +159,9 @@ class ParameterBlocks {
     return a.direct_ != nullptr && b.direct_ != nullptr ? n : joint(a, b, i, n);
   }
 
+  /// Whether `at` gives any number of elements.
+  [[nodiscard]] bool is_direct() const { return direct_ != nullptr && step_ == 1; }
+
   /// The element at the present base.
   [[nodiscard]] T value() { return *at(0, 1); }
 
