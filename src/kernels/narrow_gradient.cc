@@ -37,8 +37,8 @@ NarrowGradient::NarrowGradient(const Call& call, const Layout& layout, const Sca
       scaling_(scaling),
       gradients_(gradients),
       repeats_{repeat(call, Operand::weight, layout.inner), repeat(call, Operand::bias, layout.inner)},
-      is_equal_(std::min(repeats_[0], repeats_[1]) >= kBlock),
-      weight_(call, Operand::weight, 1, call.weight_offset, layout.inner, call.rank) {}
+      weight_(call, Operand::weight, 1, call.weight_offset, layout.inner, call.rank),
+      is_equal_(std::min(repeats_[0], repeats_[1]) >= kBlock) {}
 
 bool NarrowGradient::begin(TwoPart mean, double rstd, double part_of_product) {
   run_->set(mean.high, mean.low, rstd);

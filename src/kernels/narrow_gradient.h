@@ -58,29 +58,28 @@ class NarrowGradient {
   [[nodiscard]] size_t together(size_t position, size_t n) const;
   void add_equal(const float* x, const float* grad, size_t position, size_t n);
 
+  NarrowScratch scratch_;
+  NarrowSums sums_;
+  PreciseSums precise_;  // beside those: of equal weights, or all
+  double product_part_ = 0;
+  NarrowRun runs_[2];
+  NarrowRun none_;
+  uint64_t base_ = ~uint64_t{0};  // of the weights
+
   const Layout& layout_;
   const Scaling& scaling_;
   Gradients& gradients_;
   size_t repeats_[2];  // positions in turn that have one weight, and one bias
-  bool is_equal_;
   ParameterBlocks<float> weight_;
-
-  NarrowRun runs_[2];
-  NarrowRun none_;
+  size_t held_position_ = 0, held_ = 0;  // of the weights in the scratch
+  size_t cleared_ = 0;
   NarrowRun* run_ = runs_;
   NarrowRow rows_[2];
   size_t waiting_ = 0;
-  NarrowSums sums_;
-  PreciseSums precise_;  // beside those: of equal weights, or all
-  double product_part_ = 0;
+  float weights_bound_ = 0;
+  bool is_equal_;
   bool is_moderate_ = false;
   bool has_affine_ = false;
-
-  uint64_t base_ = ~uint64_t{0};  // of the weights
-  float weights_bound_ = 0;
-  size_t held_position_ = 0, held_ = 0;  // of those in the scratch
-  size_t cleared_ = 0;
-  NarrowScratch scratch_;
 };
 
 }  // namespace layernorm
