@@ -21,7 +21,7 @@ Gradient::Gradient(const Call& call, Operand of, uint64_t elements, size_t first
 }
 
 void Gradient::add(size_t position, size_t n, const WideBlock& values) {
-  for (size_t done = 0; done < n;) {
+  for (size_t done = 0; done < n && is_wanted();) {
     const ParameterPlaces::Stretch to = places_.stretch(position + done);
     const size_t length = std::min(to.length, n - done);
     if (whole_) {
@@ -38,30 +38,19 @@ void Gradient::add(size_t position, size_t n, const WideBlock& values) {
   }
 }
 
-void Gradient::add(size_t position, size_t n, const float* values) {
-  for (size_t done = 0; done < n;) {
-    const ParameterPlaces::Stretch to = places_.stretch(position + done);
-    const size_t length = std::min(to.length, n - done);
-    if (whole_) {
-      double wide[kBlock] = {};
-      accumulate(values + done, wide, length);
-      store(to.element, length, wide);
-    } else {
-      sums(to.element, to.repeats ? 1 : length);
-      if (to.repeats) {
-        *high_ += total(values + done, length);
-      } else {
-        accumulate(values + done, high_, length);
-      }
-    }
-    done += length;
-  }
+void Gradient::add(size_t position, double sum) {
+  WideBlock one;
+  one.set(0, {sum, 0});
+  add(position, 1, one);
 }
 
-double* Gradient::contiguous(size_t position, size_t n) {
-  if (!is_wanted()) return nullptr;
-  sums(places_.base() + position, n);
-  return high_;
+void Gradient::add_first(size_t n, const float* values) {
+  const size_t most = is_remote() ? kWindow : n;
+  for (size_t i = 0; i < n && is_wanted(); i += most) {
+    const size_t size = std::min(most, n - i);
+    sums(places_.base() + i, size);
+    accumulate(values + i, high_, size);
+  }
 }
 
 void Gradient::finish() {

@@ -14,23 +14,25 @@ class Gradient {
   Gradient(const Call& call, Operand of, uint64_t elements, size_t first);
 
   [[nodiscard]] bool is_wanted() const { return gradient_.wanted; }
-  [[nodiscard]] bool is_remote() const { return is_wanted() && transfer_ != nullptr; }
 
   void move_to(const Offsets& offsets) { places_.move_to(offsets.of(of_)); }
 
-  /// Adds what n <= kBlock elements from a position on contribute.
+  /// Adds what n <= kBlock elements from a position on contribute, if it is wanted.
   void add(size_t position, size_t n, const WideBlock& values);
-  /// The same in float32; n may be larger where all of them go to one element.
-  void add(size_t position, size_t n, const float* values);
+  /// Adds what elements with one place contribute together.
+  void add(size_t position, double sum);
 
-  /// Whether elements in turn go to sums in turn; where those are that n <= kBlock elements go to, or null if none are wanted.
+  /// Whether elements in turn go to sums in turn.
   [[nodiscard]] bool is_contiguous() const { return !is_wanted() || (!whole_ && places_.is_contiguous()); }
-  double* contiguous(size_t position, size_t n);
+  /// Adds what any number of elements from the first on contribute then.
+  void add_first(size_t n, const float* values);
 
   /// Rounds the sums.
   void finish();
 
  private:
+  [[nodiscard]] bool is_remote() const { return transfer_ != nullptr; }
+
   static constexpr size_t kWindow = kBlock;
 
   void store(uint64_t element, size_t n, const double* values);
@@ -49,6 +51,31 @@ class Gradient {
   double* low_ = nullptr;
   uint64_t begin_ = 0, end_ = 0;
   WideBlock window_;
+};
+
+/// Those of all parameters.
+class Gradients {
+ public:
+  Gradients(const Call& call, uint64_t elements, size_t first)
+      : all_{{call, Operand::residual, elements, first}, {call, Operand::gate, elements, first},
+             {call, Operand::sum_bias, elements, first}, {call, Operand::weight, elements, first},
+             {call, Operand::bias, elements, first},     {call, Operand::scale, elements, first},
+             {call, Operand::shift, elements, first}} {}
+
+  [[nodiscard]] Gradient& of(Operand operand) {
+    return all_[static_cast<size_t>(operand) - static_cast<size_t>(Operand::residual)];
+  }
+
+  void move_to(const Offsets& offsets) {
+    for (Gradient& each : all_) each.move_to(offsets);
+  }
+
+  void finish() {
+    for (Gradient& each : all_) each.finish();
+  }
+
+ private:
+  Gradient all_[kGradients];
 };
 
 }  // namespace layernorm

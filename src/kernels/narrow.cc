@@ -1,6 +1,8 @@
 #include "kernels/narrow.h"
 
-#include "kernels/parameter_blocks.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
 
 namespace layernorm {
 namespace {
@@ -9,177 +11,234 @@ using simd::F32x4;
 using simd::F64x2;
 
 constexpr size_t kLanes = F32x4::kLanes;
-// Elements that are summed in float32 before they are flushed to float64.
-constexpr size_t kPiece = 32;
-
-struct Constants {
-  F32x4 mean, mean_rest, rstd, constant, slope;
-
-  explicit Constants(const NarrowRun& run)
-      : mean(simd::splat(run.mean)),
-        mean_rest(simd::splat(run.mean_rest)),
-        rstd(simd::splat(run.rstd)),
-        constant(simd::splat(run.constant)),
-        slope(simd::splat(run.slope)) {}
-
-  [[nodiscard]] F32x4 normalize(F32x4 x) const { return ((x - mean) - mean_rest) * rstd; }
-  [[nodiscard]] F32x4 gradient(F32x4 weighted, F32x4 normalized) const {
-    return weighted * rstd + (constant + normalized * slope);
-  }
-};
+// Vectors that a chain adds in float32 before it is flushed to float64.
+constexpr size_t kTurns = 8;
+// All loops take two vectors at a time, for two chains of additions.
+constexpr size_t kStep = 2 * kLanes;
+static_assert(kStep == NarrowScratch::kPadding);
 
 void flush(F32x4 sum, F64x2 (&to)[2]) {
   to[0] = to[0] + simd::promote_low(sum);
   to[1] = to[1] + simd::promote_high(sum);
 }
 
-// Calls visit(i, size) for blocks.
-template <class Visit>
-[[gnu::always_inline]] inline void each_block(size_t n, const Visit& visit) {
-  for (size_t i = 0; i < n; i += kBlock) visit(i, n - i < kBlock ? n - i : kBlock);
-}
-
-// A block of two rows; products and gradients of the two are stored, or added to what is there. n is a multiple of the lanes.
-[[gnu::noinline]] void write_pair(const NarrowRun* runs, const float* x, const float* grad, size_t stride,
-                                  const float* weight, size_t n, float* y, bool adds, float* products, float* grads) {
-  const Constants a(runs[0]);
-  const Constants b(runs[1]);
+// The last elements, fewer than a step, with something else behind them.
+[[gnu::noinline]] void pad(const float* from, size_t n, float rest, float* to) {
   LAYERNORM_ROLLED
-  for (size_t i = 0; i < n; i += kLanes) {
-    const F32x4 w = simd::load(weight + i);
-    const F32x4 normalized_a = a.normalize(simd::load(x + i));
-    const F32x4 grad_a = simd::load(grad + i);
-    const F32x4 normalized_b = b.normalize(simd::load(x + stride + i));
-    const F32x4 grad_b = simd::load(grad + stride + i);
-    F32x4 product = grad_a * normalized_a + grad_b * normalized_b;
-    F32x4 sum = grad_a + grad_b;
-    simd::store(y + i, a.gradient(grad_a * w, normalized_a));
-    simd::store(y + stride + i, b.gradient(grad_b * w, normalized_b));
-    if (adds) {
-      product = simd::load(products + i) + product;
-      sum = simd::load(grads + i) + sum;
-    }
-    simd::store(products + i, product);
-    simd::store(grads + i, sum);
-  }
-}
-
-// A block of one row, whole vectors.
-[[gnu::noinline]] void write_vectors(const NarrowRun& run, const float* x, const float* grad, const float* weight,
-                                     size_t n, float* y, float* products) {
-  const Constants of(run);
+  for (size_t i = 0; i < kStep; ++i) to[i] = rest;
   LAYERNORM_ROLLED
-  for (size_t i = 0; i < n; i += kLanes) {
-    const F32x4 normalized = of.normalize(simd::load(x + i));
-    const F32x4 g = simd::load(grad + i);
-    simd::store(products + i, g * normalized);
-    simd::store(y + i, of.gradient(g * simd::load(weight + i), normalized));
-  }
+  for (size_t i = 0; i < n; ++i) to[i] = from[i];
 }
 
-// A vector of the first n < kLanes elements beside zeros.
-struct Padded {
-  float values[kLanes] = {};
-  Padded(const float* from, size_t n) { std::memcpy(values, from, n * sizeof(float)); }
-};
+[[gnu::noinline]] void copy(const float* from, size_t n, float* to) {
+  LAYERNORM_ROLLED
+  for (size_t i = 0; i < n; ++i) to[i] = from[i];
+}
 
-}  // namespace
-
-void add_narrow(const NarrowRun& run, const float* x, const float* grad, NarrowWeights weights, size_t n,
-                NarrowSums& sums) {
-  const F32x4 mean = simd::splat(run.mean);
+// Adds whole steps.
+template <bool kWeighted>
+[[gnu::noinline]] void add_steps(const NarrowRun& run, const float* x, const float* grad, const float* weight, size_t n,
+                                 float* normalized, NarrowSums& sums) {
+  const F32x4 center = simd::splat(run.center);
+  const F32x4 rest = simd::splat(static_cast<float>(run.rest));
+  const F32x4 factor = simd::splat(run.factor);
   NarrowSums found = sums;
-  // Lanes beyond the end have a gradient of 0, and the mean for a value.
-  const auto add = [&](F32x4 v, F32x4 g, F32x4 w, F32x4& to_grad, F32x4& to_product) {
-    const F32x4 weighted = g * w;
-    const F32x4 deviation = v - mean;
-    found.grad_bits = simd::max_of_doubled(found.grad_bits, simd::doubled_bits(g));
-    found.deviation_bits = simd::max_of_doubled(found.deviation_bits, simd::doubled_bits(deviation));
-    to_grad = to_grad + weighted;
-    to_product = to_product + weighted * deviation;
-    return weighted;
-  };
-  each_block(n, [&](size_t begin, size_t size) {
-    const float* weight = weights.from(begin);
-    const float* v = x + begin;
-    const float* g = grad + begin;
-    // Two chains, eight vectors at most: with more, registers spill.
-    for (size_t i = 0; i < size;) {
-      const size_t end = size - i < kPiece ? size : i + kPiece;
-      F32x4 grads[2] = {simd::splat(0.0F), simd::splat(0.0F)};
-      F32x4 products[2] = {simd::splat(0.0F), simd::splat(0.0F)};
-      LAYERNORM_ROLLED
-      for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
-        const F32x4 weighted = add(simd::load(v + i), simd::load(g + i), simd::load(weight + i), grads[0], products[0]);
-        found.weighted_bits = simd::max_of_doubled(found.weighted_bits, simd::doubled_bits(weighted));
-        const size_t at = i + kLanes;
-        add(simd::load(v + at), simd::load(g + at), simd::load(weight + at), grads[1], products[1]);
+  for (const float* last = x + n; x != last;) {
+    const float* end = x + std::min<size_t>(kTurns * kStep, static_cast<size_t>(last - x));
+    F32x4 grads[2], products[2];
+    grads[0] = grads[1] = products[0] = products[1] = simd::splat(0.0F);
+    LAYERNORM_ROLLED
+    for (; x != end; x += kStep, grad += kStep) {
+      for (size_t k = 0; k < 2; ++k) {
+        const F32x4 deviation = simd::load(x + k * kLanes) - center;
+        found.deviation_bits = simd::max_of_doubled(found.deviation_bits, simd::doubled_bits(deviation));
+        F32x4 g = simd::load(grad + k * kLanes);
+        if constexpr (kWeighted) {
+          simd::store(normalized + k * kLanes, (deviation - rest) * factor);
+          g = g * simd::load(weight + k * kLanes);
+        }
+        grads[k] = grads[k] + g;
+        products[k] = products[k] + g * deviation;
       }
-      LAYERNORM_ROLLED
-      for (; i < end; i += kLanes) {
-        const size_t rest = end - i < kLanes ? end - i : kLanes;
-        const F32x4 weighted = add(simd::load_partial(v + i, rest, run.mean), simd::load_partial(g + i, rest, 0.0F),
-                                   simd::load_partial(weight + i, rest, 0.0F), grads[0], products[0]);
-        found.weighted_bits = simd::max_of_doubled(found.weighted_bits, simd::doubled_bits(weighted));
+      if constexpr (kWeighted) {
+        normalized += kStep;
+        weight += kStep;
       }
-      i = end;
-      flush(grads[0] + grads[1], found.grads);
-      flush(products[0] + products[1], found.products);
     }
-  });
+    flush(grads[0] + grads[1], found.grads);
+    flush(products[0] + products[1], found.products);
+  }
   sums = found;
 }
 
-void write_narrow(const NarrowRun& run, const float* x, const float* grad, NarrowWeights weights, size_t n, float* y,
-                  float* products) {
-  each_block(n, [&](size_t i, size_t size) {
-    const float* weight = weights.from(i);
-    const size_t whole = size / kLanes * kLanes;
-    write_vectors(run, x + i, grad + i, weight, whole, y + i, products + i);
-    if (whole == size) return;
-    const size_t at = i + whole;
-    const size_t rest = size - whole;
-    Padded to(y, 0);
-    Padded product(y, 0);
-    write_vectors(run, Padded(x + at, rest).values, Padded(grad + at, rest).values, Padded(weight + whole, rest).values,
-                  kLanes, to.values, product.values);
-    std::memcpy(y + at, to.values, rest * sizeof(float));
-    std::memcpy(products + at, product.values, rest * sizeof(float));
-  });
+// Values beyond the end are the center, with a gradient of 0.
+template <bool kWeighted>
+void add_all(const NarrowRun& run, const float* x, const float* grad, const float* weight, size_t n, float* normalized,
+             NarrowSums& sums) {
+  const size_t whole = n / kStep * kStep;
+  add_steps<kWeighted>(run, x, grad, weight, whole, normalized, sums);
+  if (whole == n) return;
+  float values[kStep];
+  float grads[kStep];
+  pad(x + whole, n - whole, run.center, values);
+  pad(grad + whole, n - whole, 0, grads);
+  if constexpr (kWeighted) {
+    weight += whole;
+    normalized += whole;
+  }
+  add_steps<kWeighted>(run, values, grads, weight, kStep, normalized, sums);
 }
 
-void write_quad(const NarrowRun* runs, const float* x, const float* grad, size_t stride, NarrowWeights weights,
-                size_t n, float* y, double* products, double* grads) {
-  each_block(n, [&](size_t i, size_t size) {
-    float of_products[kBlock];
-    float of_grads[kBlock];
-    const float* weight = weights.from(i);
-    const size_t whole = size / kLanes * kLanes;
-    for (size_t r = 0; r < kQuad; r += 2) {
-      const size_t at = i + r * stride;
-      write_pair(runs + r, x + at, grad + at, stride, weight, whole, y + at, r != 0, of_products, of_grads);
+struct Constants {
+  F32x4 factor, constant, slope;
+
+  explicit Constants(const NarrowRun& run)
+      : factor(simd::splat(run.factor)),
+        constant(simd::splat(static_cast<float>(run.constant))),
+        slope(simd::splat(static_cast<float>(run.slope))) {}
+
+  [[nodiscard]] F32x4 gradient(F32x4 weighted, F32x4 normalized) const {
+    return weighted * factor + (constant + normalized * slope);
+  }
+};
+
+// Whole steps, from an element on.
+[[gnu::noinline]] void write_steps(const NarrowRow* rows, size_t begin, size_t n, NarrowScratch* scratch) {
+  const Constants a(*rows[0].run);
+  const Constants b(*rows[1].run);
+  const float* grad_a = rows[0].grad;
+  const float* grad_b = rows[1].grad;
+  float* y_a = rows[0].y;
+  float* y_b = rows[1].y;
+  // The scratch as it is seen from each step.
+  auto* at = reinterpret_cast<NarrowScratch*>(scratch->weights + begin);
+  LAYERNORM_ROLLED
+  for (const float* end = grad_a + n; grad_a != end;) {
+    for (size_t k = 0; k < kStep; k += kLanes) {
+      const F32x4 w = simd::load(at->weights + k);
+      const F32x4 values = simd::load(at->normalized[0] + k);
+      const F32x4 g = simd::load(grad_a + k);
+      simd::store(y_a + k, a.gradient(g * w, values));
+      const F32x4 others = simd::load(at->normalized[1] + k);
+      const F32x4 h = simd::load(grad_b + k);
+      simd::store(y_b + k, b.gradient(h * w, others));
+      simd::store(at->products + k, simd::load(at->products + k) + (g * values + h * others));
+      simd::store(at->grads + k, simd::load(at->grads + k) + (g + h));
     }
-    if (whole != size) {
-      // The rest as a block of its own.
-      const size_t rest = size - whole;
-      float block[3][kQuad * kLanes] = {};
-      for (size_t r = 0; r < kQuad; ++r) {
-        std::memcpy(block[0] + r * kLanes, x + i + whole + r * stride, rest * sizeof(float));
-        std::memcpy(block[1] + r * kLanes, grad + i + whole + r * stride, rest * sizeof(float));
-      }
-      const Padded last(weight + whole, rest);
-      for (size_t r = 0; r < kQuad; r += 2) {
-        const size_t at = r * kLanes;
-        write_pair(runs + r, block[0] + at, block[1] + at, kLanes, last.values, kLanes, block[2] + at, r != 0,
-                   of_products + whole, of_grads + whole);
-      }
-      for (size_t r = 0; r < kQuad; ++r) {
-        std::memcpy(y + i + whole + r * stride, block[2] + r * kLanes, rest * sizeof(float));
-      }
+    at = reinterpret_cast<NarrowScratch*>(at->weights + kStep);
+    grad_a += kStep;
+    grad_b += kStep;
+    y_a += kStep;
+    y_b += kStep;
+  }
+}
+
+// Whole steps: gradients are grad * factor + (x * slope + constant), about the center.
+[[gnu::noinline]] void write_equal_steps(float center, float factor, float slope, float constant, const float* x,
+                                         const float* grad, size_t n, float* y) {
+  const F32x4 centers = simd::splat(center);
+  const F32x4 factors = simd::splat(factor);
+  const F32x4 slopes = simd::splat(slope);
+  const F32x4 constants = simd::splat(constant);
+  LAYERNORM_ROLLED
+  for (const float* end = x + n; x != end; x += kStep, grad += kStep, y += kStep) {
+    for (size_t k = 0; k < kStep; k += kLanes) {
+      const F32x4 linear = (simd::load(x + k) - centers) * slopes + constants;
+      simd::store(y + k, simd::load(grad + k) * factors + linear);
     }
-    if (products != nullptr) accumulate(of_products, products + i, size);
-    if (grads != nullptr) accumulate(of_grads, grads + i, size);
-  });
+  }
+}
+
+}  // namespace
+
+void add_narrow(const NarrowRun& run, const float* x, const float* grad, const float* weight, size_t n,
+                float* normalized, NarrowSums& sums) {
+  add_all<true>(run, x, grad, weight, n, normalized, sums);
+}
+
+void add_equal(const NarrowRun& run, const float* x, const float* grad, size_t n, NarrowSums& sums) {
+  add_all<false>(run, x, grad, nullptr, n, nullptr, sums);
+}
+
+void NarrowSums::clear() {
+  // As constants they would be stored by a call out of the module.
+  const F64x2 zero = simd::held(simd::splat(0.0));
+  grads[0] = grads[1] = products[0] = products[1] = zero;
+  deviation_bits = {zero.v};
+}
+
+void PreciseSums::add(const NarrowRun& run, const float* x, const float* g, const float* weight, size_t n) {
+  const double mean = run.center + run.rest;
+  F64x2 grads = simd::splat(0.0);
+  F64x2 products = simd::splat(0.0);
+  size_t i = 0;
+  LAYERNORM_ROLLED
+  for (; i + 2 <= n; i += 2) {
+    const F64x2 weighted = simd::load_wide(g + i) * simd::load_wide(weight + i);
+    grads = grads + weighted;
+    products = products + weighted * (simd::load_wide(x + i) - simd::splat(mean));
+  }
+  grad += simd::sum_lanes(grads);
+  product += simd::sum_lanes(products);
+  if (i == n) return;
+  const double weighted = static_cast<double>(g[i]) * weight[i];
+  grad += weighted;
+  product += weighted * (x[i] - mean);
+}
+
+void widen_products(const float* normalized, const float* grad, size_t n, double* products, double* grads) {
+  size_t i = 0;
+  LAYERNORM_ROLLED
+  for (; i + 2 <= n; i += 2) {
+    const F64x2 g = simd::load_wide(grad + i);
+    simd::store(grads + i, g);
+    simd::store(products + i, g * simd::load_wide(normalized + i));
+  }
+  if (i == n) return;
+  grads[i] = grad[i];
+  products[i] = grads[i] * normalized[i];
+}
+
+void write_narrow(const NarrowRow* rows, size_t n, NarrowScratch& scratch) {
+  const size_t whole = n / kStep * kStep;
+  write_steps(rows, 0, whole, &scratch);
+  if (whole == n) return;
+  float grads[2][kStep];
+  NarrowRow last[2];
+  for (size_t r = 0; r < 2; ++r) {
+    pad(rows[r].grad + whole, n - whole, 0, grads[r]);
+    last[r] = {rows[r].run, grads[r], grads[r]};
+  }
+  write_steps(last, whole, kStep, &scratch);
+  for (size_t r = 0; r < 2; ++r) copy(grads[r], n - whole, rows[r].y + whole);
+}
+
+void write_equal(const NarrowRun& run, float weight, const float* x, const float* grad, size_t n, float* y) {
+  const auto factor = static_cast<float>(weight * run.rstd);
+  const double slope = run.slope * run.rstd;
+  const double constant = run.constant - run.rest * slope;
+  const auto write = [&](const float* from, const float* of, size_t size, float* to) {
+    write_equal_steps(run.center, factor, static_cast<float>(slope), static_cast<float>(constant), from, of, size, to);
+  };
+  const size_t whole = n / kStep * kStep;
+  write(x, grad, whole, y);
+  if (whole == n) return;
+  float values[kStep];
+  float grads[kStep];
+  pad(x + whole, n - whole, 0, values);
+  pad(grad + whole, n - whole, 0, grads);
+  write(values, grads, kStep, grads);
+  copy(grads, n - whole, y + whole);
+}
+
+bool are_finite(const NarrowScratch& scratch, size_t n) {
+  // Where neither is, nor is their product; where that overflows by itself, the answer is only careful.
+  F32x4 sum = simd::splat(0.0F);
+  LAYERNORM_ROLLED
+  for (size_t i = 0; i < n; i += kLanes) {
+    sum = sum + simd::load(scratch.products + i) * simd::load(scratch.grads + i);
+  }
+  return std::isfinite(simd::sum_lanes(simd::promote_low(sum) + simd::promote_high(sum)));
 }
 
 void accumulate(const float* from, double* to, size_t n) {
@@ -192,26 +251,6 @@ void accumulate(const float* from, double* to, size_t n) {
   }
   LAYERNORM_ROLLED
   for (; i < n; ++i) to[i] += from[i];
-}
-
-double total(const float* of, size_t n) {
-  F64x2 wide[2] = {simd::splat(0.0), simd::splat(0.0)};
-  each_block(n, [&](size_t begin, size_t size) {
-    F32x4 sums[2] = {simd::splat(0.0F), simd::splat(0.0F)};
-    size_t i = begin;
-    const size_t end = begin + size;
-    LAYERNORM_ROLLED
-    for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
-      sums[0] = sums[0] + simd::load(of + i);
-      sums[1] = sums[1] + simd::load(of + i + kLanes);
-    }
-    LAYERNORM_ROLLED
-    for (; i < end; i += kLanes) {
-      sums[0] = sums[0] + simd::load_partial(of + i, end - i < kLanes ? end - i : kLanes, 0.0F);
-    }
-    flush(sums[0] + sums[1], wide);
-  });
-  return simd::sum_lanes(wide[0] + wide[1]);
 }
 
 }  // namespace layernorm

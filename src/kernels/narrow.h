@@ -1,90 +1,91 @@
-// The gradient of a run in float32, where that does: what most runs of float32 and of 16-bit types need.
+// What gradients of runs of float32 need of their values where float32 does: sums, and what is written. Magnitudes that would
+// overflow or vanish are found out by what calls these, from the sums.
 #ifndef LAYERNORM_KERNELS_NARROW_H_
 #define LAYERNORM_KERNELS_NARROW_H_
 
-#include <cmath>
 #include <cstddef>
 
 #include "simd/vec.h"
 
 namespace layernorm {
 
-/// What a run is gone through with. A normalized value is ((x - mean) - mean_rest) * rstd, whose relative error is small also
-/// where x is near the mean.
+/// What a run is gone through with. A normalized value is ((x - center) - rest) * factor, whose relative error is small also where
+/// x is near the mean.
 struct NarrowRun {
-  float mean = 0;
-  float mean_rest = 0;
-  float rstd = 0;
-  // The gradient of a value is gw * rstd + constant + normalized * slope, gw that of the normalized value.
-  float constant = 0;
-  float slope = 0;
+  double rstd = 0;
+  double rest = 0;   // of the mean
+  float center = 0;  // the mean in float32
+  float factor = 0;  // rstd
+  // The gradient of a value is gw * factor + (constant + normalized * slope), gw that of the normalized value.
+  double constant = 0, slope = 0;
 
-  NarrowRun() = default;
   /// The mean in two parts.
-  NarrowRun(double high, double low, double exact_rstd)
-      : mean(static_cast<float>(high + low)),
-        mean_rest(static_cast<float>((high - static_cast<double>(mean)) + low)),
-        rstd(static_cast<float>(exact_rstd)) {}
-
-  void set(double minus_mean_grad, double minus_mean_product) {
-    constant = static_cast<float>(minus_mean_grad * rstd);
-    slope = static_cast<float>(minus_mean_product * rstd);
+  void set(double high, double low, double exact_rstd) {
+    rstd = exact_rstd;
+    center = static_cast<float>(high + low);
+    rest = (high - static_cast<double>(center)) + low;
+    factor = static_cast<float>(exact_rstd);
   }
 };
 
-/// Sums of gw and of gw * (x - mean), by lanes, the largest magnitudes of x - mean and of g, and that of half of gw, for one
-/// that is not too small among them; of all the doubled bits.
+/// Sums of g and of g * (x - center), by lanes, g the gradient of a normalized value or, where the weights are equal, of a result;
+/// and the largest magnitude of x - center, its bits doubled.
 struct NarrowSums {
-  simd::F64x2 grads[2] = {simd::splat(0.0), simd::splat(0.0)};
-  simd::F64x2 products[2] = {simd::splat(0.0), simd::splat(0.0)};
-  simd::I32x4 weighted_bits, grad_bits, deviation_bits;
+  simd::F64x2 grads[2], products[2];
+  simd::I32x4 deviation_bits;
+
+  NarrowSums() { clear(); }
+  void clear();
 
   [[nodiscard]] double grad() const { return simd::sum_lanes(grads[0] + grads[1]); }
-  /// Of gw * normalized.
+  /// Of g * (x - mean).
   [[nodiscard]] double product(const NarrowRun& run) const {
-    return run.rstd * (simd::sum_lanes(products[0] + products[1]) - run.mean_rest * grad());
+    return simd::sum_lanes(products[0] + products[1]) - run.rest * grad();
   }
-
-  static constexpr float kSmallest = 0x1p-60F;
-  static constexpr float kLargest = 0x1p60F;
-
-  static float largest(simd::I32x4 doubled) { return simd::largest_magnitude(simd::magnitude_of_doubled(doubled)); }
-
-  /// Whether float32 does. The mean of the products may cancel, while an outlier multiplies its error; and nothing that counts
-  /// may overflow or vanish, also of what is added for the parameters.
-  [[nodiscard]] bool do_for(const NarrowRun& run) const {
-    const auto moderate = [](float value) { return value >= kSmallest && value <= kLargest; };
-    const float deviation = largest(deviation_bits);
-    return moderate(run.rstd) && std::fabs(run.mean) <= kLargest && moderate(largest(weighted_bits)) &&
-           moderate(largest(grad_bits)) && std::isfinite(product(run)) && moderate(deviation) &&
-           deviation * run.rstd <= 6;
-  }
+  [[nodiscard]] float deviation() const { return simd::largest_magnitude(simd::magnitude_of_doubled(deviation_bits)); }
 };
 
-/// The weights of values in turn: those from `at` on, or a block of equal ones.
-struct NarrowWeights {
-  const float* at;
-  bool repeats;
+/// What stays near while rows, or pieces of one, are gone through. All are found from one address, which saves registers.
+struct NarrowScratch {
+  static constexpr size_t kMost = 4096;
+  static constexpr size_t kPadding = 8;  // behind the last element: weights of 0, and room
 
-  [[nodiscard]] const float* from(size_t i) const { return at + (repeats ? 0 : i); }
+  alignas(16) float weights[kMost + kPadding];
+  alignas(16) float normalized[2][kMost + kPadding];
+  // Over rows.
+  alignas(16) float products[kMost + kPadding];
+  alignas(16) float grads[kMost + kPadding];
 };
 
-/// Adds n values.
-void add_narrow(const NarrowRun& run, const float* x, const float* grad, NarrowWeights weights, size_t n,
-                NarrowSums& sums);
+/// Adds n values beside weights in a scratch, and writes the normalized ones, which may stand where x does.
+void add_narrow(const NarrowRun& run, const float* x, const float* grad, const float* weight, size_t n,
+                float* normalized, NarrowSums& sums);
+/// The same with a weight of 1, and nothing is written.
+void add_equal(const NarrowRun& run, const float* x, const float* grad, size_t n, NarrowSums& sums);
+/// The same sums in float64 throughout.
+struct PreciseSums {
+  double grad = 0, product = 0;
+  void add(const NarrowRun& run, const float* x, const float* g, const float* weight, size_t n);
+};
+/// grad * normalized and grad in float64.
+void widen_products(const float* normalized, const float* grad, size_t n, double* products, double* grads);
 
-/// Writes the gradients of n values of a run, and grad * normalized to `products`. y may be grad.
-void write_narrow(const NarrowRun& run, const float* x, const float* grad, NarrowWeights weights, size_t n, float* y,
-                  float* products);
+/// A row of gradients, and where those of its values go: that may be `grad`.
+struct NarrowRow {
+  const NarrowRun* run;
+  const float* grad;
+  float* y;
+};
 
-/// The same for rows that stand `stride` elements apart, and adds the sums over the rows to what is not null.
-inline constexpr size_t kQuad = 4;
-void write_quad(const NarrowRun* runs, const float* x, const float* grad, size_t stride, NarrowWeights weights,
-                size_t n, float* y, double* products, double* grads);
+/// Writes the gradients of n normalized values of each of two rows, and adds grad * normalized and grad over rows.
+void write_narrow(const NarrowRow* rows, size_t n, NarrowScratch& scratch);
+/// Writes those of values with equal weights.
+void write_equal(const NarrowRun& run, float weight, const float* x, const float* grad, size_t n, float* y);
 
+/// Whether n sums over rows are finite.
+[[nodiscard]] bool are_finite(const NarrowScratch& scratch, size_t n);
 /// to += from.
 void accumulate(const float* from, double* to, size_t n);
-[[nodiscard]] double total(const float* of, size_t n);
 
 }  // namespace layernorm
 

@@ -171,11 +171,11 @@ class ParameterBlocks {
   /// That of a base, which needs no move there.
   [[nodiscard]] T one(uint64_t base) const { return whole_ != nullptr ? whole_[base] : block_[0]; }
 
+  /// Whether `at` gives any number of elements.
+  [[nodiscard]] bool is_direct() const { return direct_ != nullptr && step_ == 1; }
+
   /// The element at the present base.
   [[nodiscard]] T value() { return direct_ != nullptr ? *direct_ : *converted(0, 1); }
-
-  /// Whether that stands at every position.
-  [[nodiscard]] bool is_uniform() const { return direct_ != nullptr && step_ == 0; }
 
  private:
   enum class Place : uint8_t { kNone, kDirect, kRepeated, kConverted };

@@ -72,6 +72,7 @@ inline v128_t held(v128_t constant) {
   return constant;
 }
 inline F32x4 held(F32x4 constant) { return {held(constant.v)}; }
+inline F64x2 held(F64x2 constant) { return {held(constant.v)}; }
 
 /// Brings p's cache line near. The load is volatile: nobody uses its value.
 inline void touch(const float* p) { (void)*reinterpret_cast<const volatile int32_t*>(p); }
@@ -203,6 +204,9 @@ inline F64x2 first_lane(F64x2 a) { return {wasm_v128_and(a.v, wasm_i64x2_const(-
 /// The lower and the upper two lanes as float64: exact.
 inline F64x2 promote_low(F32x4 a) { return {wasm_f64x2_promote_low_f32x4(a.v)}; }
 inline F64x2 promote_high(F32x4 a) { return {wasm_f64x2_promote_low_f32x4(wasm_i32x4_shuffle(a.v, a.v, 2, 3, 0, 1))}; }
+
+/// Two elements in memory as float64: engines make one instruction of it.
+inline F64x2 load_wide(const float* p) { return {wasm_f64x2_promote_low_f32x4(wasm_v128_load64_zero(p))}; }
 
 /// Four float64 lanes rounded to nearest even.
 inline F32x4 demote(F64x2 low, F64x2 high) {
