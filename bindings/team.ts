@@ -19,7 +19,7 @@ export interface Team {
 // As many as bindings/team.cc has room for.
 const MOST_THREADS = 64;
 // As the module's own stack, and room for a copy of the call.
-const STACK_BYTES = 384 * 1024;
+const STACK_BYTES = 512 * 1024;
 // What the module wants at first.
 const INITIAL_PAGES = 32;
 // All that has addresses, and less for engines that reserve it at once.

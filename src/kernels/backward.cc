@@ -382,8 +382,8 @@ class Backward {
   alignas(16) std::byte stages_[2][kStageBytes];
 };
 
-// It stands on the stack, of which the wasm module has 320 KB.
-static_assert(sizeof(void*) > 4 || sizeof(Backward) < 211000);
+// It stands on the stack, of which the wasm module has 448 KB.
+static_assert(sizeof(void*) > 4 || sizeof(Backward) < 326000);
 
 [[gnu::noinline]] void run_backward(const Call& call, const Layout& layout, Statistics& statistics,
                                     const Scaling& scaling, SumMaker* sum) {

@@ -213,6 +213,20 @@ void write_narrow(const NarrowRow* rows, size_t n, NarrowScratch& scratch) {
   for (size_t r = 0; r < 2; ++r) copy(grads[r], n - whole, rows[r].y + whole);
 }
 
+void write_alone(const NarrowRow& row, const float* weight, const float* normalized, size_t n) {
+  using namespace simd;
+  const Constants of(*row.run);
+  size_t i = 0;
+  LAYERNORM_ROLLED
+  for (; i + kLanes <= n; i += kLanes) {
+    store(row.y + i, of.gradient(load(row.grad + i) * load(weight + i), load(normalized + i)));
+  }
+  const size_t rest = n - i;
+  store_partial(row.y + i, rest,
+                of.gradient(load_partial(row.grad + i, rest, 0.0F) * load_partial(weight + i, rest, 0.0F),
+                            load_partial(normalized + i, rest, 0.0F)));
+}
+
 void write_equal(const NarrowRun& run, float weight, const float* x, const float* grad, size_t n, float* y) {
   const auto factor = static_cast<float>(weight * run.rstd);
   const double slope = run.slope * run.rstd;

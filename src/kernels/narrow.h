@@ -47,7 +47,7 @@ struct NarrowSums {
 
 /// What stays near while rows, or pieces of one, are gone through. All are found from one address, which saves registers.
 struct NarrowScratch {
-  static constexpr size_t kMost = 4096;
+  static constexpr size_t kMost = 8192;
   static constexpr size_t kPadding = 8;  // behind the last element: weights of 0, and room
 
   alignas(16) float weights[kMost + kPadding];
@@ -79,6 +79,8 @@ struct NarrowRow {
 
 /// Writes the gradients of n normalized values of each of two rows, and adds grad * normalized and grad over rows.
 void write_narrow(const NarrowRow* rows, size_t n, NarrowScratch& scratch);
+/// Writes those of n normalized values of one row, which may stand where the gradients do.
+void write_alone(const NarrowRow& row, const float* weight, const float* normalized, size_t n);
 /// Writes those of values with equal weights.
 void write_equal(const NarrowRun& run, float weight, const float* x, const float* grad, size_t n, float* y);
 

@@ -157,8 +157,7 @@ void NarrowGradient::write(const float* x, const float* grad, size_t position, s
     hold(at, size);
     add_narrow(*run_, x + i, grad + i, scratch_.weights, size, scratch_.normalized[0], again);
     add_affine(grad + i, at, size);
-    add_row(grad + i, y + i);
-    write_rows(size);
+    write_alone({run_, grad + i, y + i}, scratch_.weights, scratch_.normalized[0], size);
   }
 }
 

@@ -15,7 +15,7 @@ class NarrowGradient {
   /// Elements of a row.
   static constexpr size_t kMost = NarrowScratch::kMost;
   /// Rows whose contributions to the gradients of parameters are summed in float32.
-  static constexpr size_t kRows = 16;
+  static constexpr size_t kRows = 8;
 
   NarrowGradient(const Call& call, const Layout& layout, const Scaling& scaling, Gradients& gradients);
 
