@@ -3,6 +3,8 @@
 import type { GPUAdapterInfoLike, GPUDeviceLike, GPULike } from "./gpu/device_like.js";
 import { arrayOf, roundTrip, roundTripBackward } from "./gpu/round_trip.js";
 import * as wasm from "./index.js";
+import { choice } from "./option_readers.js";
+import { requirePlain } from "./tensor.js";
 import type {
   AddGroupNormBackwardOptions,
   AddGroupNormOptions,
@@ -40,6 +42,8 @@ export type { GpuDType, GpuInput, GpuParameter, GpuTensor, OnGpu, WebGpuNorm } f
 
 /** What computes. */
 export type Backend = "wasm" | "webgpu";
+
+const readBackend = choice<Backend>(["wasm", "webgpu"]);
 
 /** What wasm's time goes into: memory, as that of most calls, or arithmetic. */
 export type Cost = "memory" | "arithmetic";
@@ -254,9 +258,10 @@ function find(): Promise<Found> {
     const search = create();
     found = search;
     // What failed may succeed later: a driver may have come back.
-    search.catch(() => {
+    const forget = () => {
       if (found === search) found = undefined;
-    });
+    };
+    search.then(({ norm }) => norm.device.lost.then(forget), forget);
   }
   return found;
 }
@@ -267,9 +272,6 @@ async function create(): Promise<Found> {
   const adapter = await gpu?.requestAdapter();
   if (!adapter) throw new Error("layernorm/auto: there is no WebGPU, or it has no adapter here");
   const norm = await WebGpuNorm.create({ adapter });
-  norm.device.lost.then(() => {
-    found = undefined;
-  });
   return { norm, isSoftware: isSoftware(adapter.info) };
 }
 
@@ -282,15 +284,10 @@ function isSoftware(info: GPUAdapterInfoLike = {}): boolean {
 
 // biome-ignore lint/suspicious/noExplicitAny: the functions' types say what comes out
 async function run(op: OpName, inputs: readonly unknown[], given: unknown): Promise<any> {
-  const { backend, ...options } = ownOptions(given);
-  // What is no object of options is refused by whoever computes.
-  const passed =
-    typeof given === "object" && given !== null && backend !== undefined ? options : given;
-  if (backend !== undefined && backend !== "wasm" && backend !== "webgpu") {
-    const got = typeof backend === "string" ? JSON.stringify(backend) : `a ${typeof backend}`;
-    const ErrorType = typeof backend === "string" ? RangeError : TypeError;
-    throw new ErrorType(`${op}: "backend" expected one of "wasm", "webgpu", got ${got}`);
-  }
+  if (given !== undefined) requirePlain(op, "options", given);
+  // An object's own properties: what it inherits was not given.
+  const { backend, ...options }: Record<string, unknown> = { __proto__: null, ...(given ?? {}) };
+  if (backend !== undefined) readBackend(op, "backend", backend);
   const isBackward = op.endsWith("Backward");
   const x = inputs[isBackward ? 1 : 0];
   // Of gradients WebGPU has some.
@@ -301,20 +298,22 @@ async function run(op: OpName, inputs: readonly unknown[], given: unknown): Prom
     }
     if (!hasGpu)
       throw new TypeError(`${op}: "x" expected values in memory, got a tensor on the GPU`);
-    return callOn((await find()).norm, op, inputs, passed);
+    return callOn((await find()).norm, op, inputs, options);
   }
   const isAsked = backend === "webgpu";
   if (isAsked && !hasGpu) throw new TypeError(`${op}: "backend" expected "wasm", got "webgpu"`);
   if (hasGpu && backend !== "wasm" && (isAsked || pays(op, x, options))) {
     const gpu = isAsked ? await find() : await find().catch(() => undefined);
     if (gpu !== undefined && (isAsked || !gpu.isSoftware)) {
-      const resident = inputs.some((input) => input instanceof wasm.Tensor);
+      const values = [...inputs, options.out, options.sumOut];
+      const resident = values.some((value) => value instanceof wasm.Tensor);
       const roundTrips = isBackward ? roundTripBackward : roundTrip;
       const there = resident
         ? null
         : await roundTrips(gpu.norm, op, inputs, options).catch((error: unknown) => {
-            // What a GPU has no room for is wasm's, unless it was asked for.
-            if (isAsked || !(error instanceof RangeError)) throw error;
+            // What a GPU has no room for is wasm's, and all when it is gone, unless it was asked for.
+            const isWasms = error instanceof RangeError || gpu.norm.lost !== undefined;
+            if (isAsked || !isWasms) throw withBackend(error);
             return undefined;
           });
       if (there) return there.result;
@@ -325,7 +324,7 @@ async function run(op: OpName, inputs: readonly unknown[], given: unknown): Prom
       }
     }
   }
-  return callOn(wasm, op, inputs, passed);
+  return callOn(wasm, op, inputs, options);
 }
 
 // Activations whose arithmetic takes wasm so long that memory hardly counts: in gradients, and of 16-bit values that are not summed.
@@ -351,17 +350,16 @@ function callOn(where: object, op: OpName, inputs: readonly unknown[], options: 
   try {
     return functions[op](...inputs, options);
   } catch (error) {
-    // What lists the known options knows nothing of this one.
-    if (error instanceof TypeError) {
-      error.message = error.message.replace('"options" expected only ', "$&backend, ");
-    }
-    throw error;
+    throw withBackend(error);
   }
 }
 
-/** An object's own properties: what it inherits was not given. */
-function ownOptions(given: unknown): Record<string, unknown> {
-  return typeof given === "object" && given !== null ? { __proto__: null, ...given } : {};
+/** What lists the known options knows nothing of this one. */
+function withBackend(error: unknown): unknown {
+  if (error instanceof TypeError) {
+    error.message = error.message.replace('"options" expected only ', "$&backend, ");
+  }
+  return error;
 }
 
 function isOnGpu(x: unknown): boolean {

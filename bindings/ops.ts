@@ -342,3 +342,10 @@ export const OPS: Readonly<Record<OpName, Op>> = {
   addRmsNormBackward: backwardOf(FORWARD.addRmsNorm),
   addGroupNormBackward: backwardOf(FORWARD.addGroupNorm),
 };
+
+/** An operation whose options are read by others than `OPS` names. */
+export function withReaders(op: Op, readers: ReadonlyMap<Reader, Reader>): Op {
+  const options = new Map<string, Reader>();
+  for (const [name, read] of op.options) options.set(name, readers.get(read) ?? read);
+  return { ...op, options };
+}

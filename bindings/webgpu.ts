@@ -10,6 +10,7 @@ import {
   type GPUComputePassLike,
   type GPUDeviceLike,
   type GPULike,
+  hasMethod,
   MAP_READ,
   USAGE,
 } from "./gpu/device_like.js";
@@ -24,6 +25,8 @@ import {
 } from "./gpu/gpu_tensor.js";
 import { toFloat32, toHalves } from "./gpu/halves.js";
 import { flatOperand, readOperand, settle } from "./operands.js";
+import type { Reader } from "./ops.js";
+import { choice } from "./option_readers.js";
 import { requirePlain, stateOf } from "./tensor.js";
 import type {
   AddGroupNormOptions,
@@ -154,7 +157,7 @@ export class WebGpuNorm {
 
   /** Normalization on the caller's device. */
   constructor(device: GPUDeviceLike) {
-    if (typeof device !== "object" || device === null || !("createComputePipeline" in device)) {
+    if (!hasMethod(device, "createComputePipeline")) {
       throw wrongType("WebGpuNorm", "device", "a GPUDevice", describe(device));
     }
     this.#device = new Device(device);
@@ -179,6 +182,11 @@ export class WebGpuNorm {
     const device = await adapter.requestDevice(wanted as never);
     owned.add(device);
     return new WebGpuNorm(device);
+  }
+
+  /** @internal Why nothing more can be done, once that is so. */
+  get lost(): string | undefined {
+    return this.#device.lost;
   }
 
   /** The device that everything runs on. */
@@ -375,14 +383,32 @@ export class WebGpuNorm {
   }
 }
 
-const CREATE_OPTIONS = ["gpu", "adapter", "powerPreference"];
+// An object with a method that is called.
+const having =
+  (method: string, expected: string): Reader =>
+  (where, name, value) => {
+    if (!hasMethod(value, method)) throw wrongType(where, name, expected, describe(value));
+  };
+
+const CREATE_OPTIONS: Readonly<Record<string, Reader>> = {
+  __proto__: null as never,
+  gpu: having("requestAdapter", "a GPU, as navigator.gpu is"),
+  adapter: having("requestDevice", "a GPUAdapter"),
+  powerPreference: choice(["low-power", "high-performance"]),
+};
 
 function checkCreateOptions(options: unknown): void {
   const where = "WebGpuNorm.create";
   requirePlain(where, "options", options);
-  const unknown = Object.keys(options).find((name) => !CREATE_OPTIONS.includes(name));
-  if (unknown === undefined) return;
-  throw wrongType(where, "options", `only ${CREATE_OPTIONS.join(", ")}`, describe(unknown));
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined) continue;
+    const read = CREATE_OPTIONS[name];
+    if (read === undefined) {
+      const known = Object.keys(CREATE_OPTIONS).join(", ");
+      throw wrongType(where, "options", `only ${known}`, describe(name));
+    }
+    read(where, name, value);
+  }
 }
 
 // Devices that `create` requested, until their object takes them over.

@@ -90,7 +90,8 @@ export async function openSuite(suite, work, log) {
     ].join("\n"),
   );
   log(`  reading the package list of Debian ${suite}`);
-  await apt("apt-get", ["update", ...options]);
+  // By itself it only warns of what it could not fetch, and the package would then be missed in a list that is not there.
+  await apt("apt-get", ["update", "-o", "APT::Update::Error-Mode=any", ...options]);
   return { archive, options };
 }
 

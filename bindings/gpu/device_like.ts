@@ -105,3 +105,12 @@ export const USAGE = {
   storage: 0x80,
 } as const;
 export const MAP_READ = 0x1;
+
+/** Whether a value, which may be of any kind, is an object with a method of that name. */
+export function hasMethod(value: unknown, name: string): boolean {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    typeof (value as Record<string, unknown>)[name] === "function"
+  );
+}

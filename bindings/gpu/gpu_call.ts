@@ -2,10 +2,10 @@
 import { checkCall, type Descriptor } from "../descriptor.js";
 import type { Dims } from "../dims.js";
 import { DTYPES } from "../dtypes.js";
-import { describe, wrongType } from "../errors.js";
+import { describe, wrongType, wrongValue } from "../errors.js";
 import { GRADIENTS } from "../gradients.js";
 import { type Operand, readDestination, readParameter, readTensor } from "../operands.js";
-import { OPS, type Op, type OpName, type Reader } from "../ops.js";
+import { OPS, type Op, type OpName, type Reader, withReaders } from "../ops.js";
 import { readOptions } from "../options.js";
 import type { ParameterName } from "../parameters.js";
 import { stateOf } from "../tensor.js";
@@ -15,6 +15,7 @@ import {
   type GPUBufferLike,
   type GPUCommandEncoderLike,
   type GPUComputePassLike,
+  hasMethod,
   USAGE,
 } from "./device_like.js";
 import { Emitter } from "./emitter.js";
@@ -32,13 +33,7 @@ import { toFloat32 } from "./halves.js";
 import { AFFINE, type Memory, type Operands } from "./uses.js";
 
 const readEncoder: Reader = (where, name, value) => {
-  if (
-    typeof value === "object" &&
-    value !== null &&
-    ("beginComputePass" in value || "dispatchWorkgroups" in value)
-  ) {
-    return value;
-  }
+  if (hasMethod(value, "beginComputePass") || hasMethod(value, "dispatchWorkgroups")) return value;
   throw wrongType(where, name, "a GPUCommandEncoder or GPUComputePassEncoder", describe(value));
 };
 
@@ -56,8 +51,7 @@ const READERS = new Map<Reader, Reader>([
 
 export const GPU_OPS = Object.fromEntries(
   Object.values(OPS).map((op) => {
-    const options = new Map<string, Reader>();
-    for (const [name, read] of op.options) options.set(name, READERS.get(read) ?? read);
+    const options = new Map(withReaders(op, READERS).options);
     options.set("allocate", readAllocate).set("encoder", readEncoder);
     return [op.name, { ...op, options }];
   }),
@@ -75,15 +69,35 @@ interface Where {
 /** New memory for a tensor. */
 function newTensor(
   device: Device,
+  { op, x, y, sum, placed, gradOutput }: Descriptor,
   dims: Dims,
   dtype: GpuDType,
   name: string,
   { allocate }: Where,
+  made: readonly GpuTensor[],
 ): GpuTensor {
-  const bytes = dims.reduce((product, dim) => product * dim, 1) * DTYPES[dtype].bytes;
-  const usage = USAGE.storage | USAGE.copySource | USAGE.copyTarget;
-  const buffer = allocate?.(Math.max(4, Math.ceil(bytes / 4) * 4), name);
-  return new GpuTensor(buffer ?? device.buffer(bytes, usage), dims, dtype);
+  const count = dims.reduce((product, dim) => product * dim, 1) * DTYPES[dtype].bytes;
+  const bytes = Math.max(4, Math.ceil(count / 4) * 4);
+  const buffer = allocate?.(bytes, name) ?? undefined;
+  if (buffer === undefined) {
+    const usage = USAGE.storage | USAGE.copySource | USAGE.copyTarget;
+    return new GpuTensor(device.buffer(bytes, usage), dims, dtype);
+  }
+  const allocated = `allocate(${bytes}, "${name}")`;
+  if (!hasMethod(buffer, "getMappedRange")) {
+    throw wrongType(op.name, allocated, "a GPUBuffer or undefined", describe(buffer));
+  }
+  if (buffer.size < bytes) {
+    throw wrongValue(op.name, allocated, `a buffer of ${bytes} bytes`, `${buffer.size}`);
+  }
+  const operands = [x, y, sum, gradOutput, ...placed.map(({ operand }) => operand)];
+  if (
+    operands.some((operand) => operand?.memory === buffer) ||
+    made.some((tensor) => tensor.buffer === buffer)
+  ) {
+    throw wrongValue(op.name, allocated, "memory apart", "a buffer that the call uses already");
+  }
+  return new GpuTensor(buffer, dims, dtype);
 }
 
 // The functions' types stand in webgpu.ts.
@@ -185,7 +199,7 @@ class Results {
         this.#result[name] = (out as GpuOperand).given;
         return memoryOf(out as GpuOperand);
       }
-      const tensor = newTensor(device, dims, type, name, where);
+      const tensor = newTensor(device, d, dims, type, name, where, this.#made);
       this.#made.push(tensor);
       this.#result[name] = tensor;
       return { buffer: tensor.buffer, offset: 0, dtype: type };
@@ -228,7 +242,8 @@ class Gradients {
 
   constructor(device: Device, d: Descriptor, where: Where) {
     const make = (name: string, dims: Dims, dtype: GpuDType): Memory => {
-      const tensor = newTensor(device, dims, dtype, name, where);
+      const made = Object.values(this.result).filter((tensor) => tensor !== null);
+      const tensor = newTensor(device, d, dims, dtype, name, where, made);
       this.result[name] = tensor;
       return { buffer: tensor.buffer, offset: 0, dtype };
     };

@@ -4,10 +4,10 @@ import { DTYPES } from "../dtypes.js";
 import { describe, quotedList, wrongType, wrongValue } from "../errors.js";
 import { nameClass } from "../names.js";
 import { Operand, readOperand } from "../operands.js";
-import { choice, readCount } from "../option_readers.js";
+import { choice } from "../option_readers.js";
 import { makeDisposable } from "../tensor.js";
 import type { Parameter, WithDispose } from "../types.js";
-import type { GPUBufferLike } from "./device_like.js";
+import { type GPUBufferLike, hasMethod } from "./device_like.js";
 
 /** Element types on the GPU, which has no float64. */
 export type GpuDType = "float32" | "float16" | "bfloat16";
@@ -70,7 +70,10 @@ export class GpuTensor {
     isDisposed = (tensor) => tensor.#disposed;
   }
 
-  /** Frees the buffer. Harmless when done twice. What was recorded or submitted before still sees it. */
+  /**
+   * Frees the buffer. Harmless when done twice. What was submitted before still sees it; what was recorded into an encoder of the
+   * caller's has to be submitted first.
+   */
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
@@ -125,6 +128,9 @@ function tryGpuOperand(where: string, name: string, value: unknown): GpuOperand 
   if (typeof value !== "object" || value === null) return undefined;
   if ("tensorRef" in value) {
     const { buffer, tensorRef } = value as TfjsGpuDataLike;
+    if (typeof tensorRef !== "object" || tensorRef === null) {
+      throw wrongType(where, `${name}.tensorRef`, "a tensor", describe(tensorRef));
+    }
     const { shape, dtype } = tensorRef;
     const fields = ["tensorRef.shape", "tensorRef.dtype"] as const;
     return makeOperand(where, name, value, buffer, 0, shape, dtype, ...fields);
@@ -162,15 +168,14 @@ function makeOperand(
   dimsField: string,
   typeField: string,
 ): GpuOperand {
-  if (typeof buffer !== "object" || buffer === null || !("getMappedRange" in buffer)) {
+  if (!hasMethod(buffer, "getMappedRange")) {
     throw wrongType(where, `${name}.buffer`, "a GPUBuffer", describe(buffer));
   }
   if (typeof offset !== "number") {
     throw wrongType(where, `${name}.offset`, "a number of bytes", describe(offset));
   }
-  if (offset !== 0) readCount(where, `${name}.offset`, offset);
-  if (offset % 4 !== 0) {
-    throw wrongValue(where, `${name}.offset`, "a multiple of 4 bytes", `${offset}`);
+  if (!Number.isSafeInteger(offset) || offset < 0 || offset % 4 !== 0) {
+    throw wrongValue(where, `${name}.offset`, "a multiple of 4 bytes", describe(offset));
   }
   const dims = readDims(where, `${name}.${dimsField}`, shape);
   const type = readGpuDType(where, `${name}.${typeField}`, dtype);

@@ -1,18 +1,19 @@
 // Values in memory through the GPU: there, normalized, and back in the form that they came in.
-import { count, type Dims } from "../dims.js";
-import {
-  type Elements,
-  elementsIn,
-  isBits,
-  lengthOf,
-  type OwnArray,
-  typedArrayTag,
-} from "../dtypes.js";
+import { checkCall, type Descriptor } from "../descriptor.js";
+import type { Dims } from "../dims.js";
+import { type Elements, elementsIn, isBits, type OwnArray, typedArrayTag } from "../dtypes.js";
 import { GRADIENTS } from "../gradients.js";
-import { type Operand, readOperand } from "../operands.js";
+import { type Operand, readOperand, readParameter, readTensor } from "../operands.js";
+import { OPS, type OpName, withReaders } from "../ops.js";
+import { readOptions } from "../options.js";
 import type { WebGpuNorm } from "../webgpu.js";
+import { readGpuParameter, readGpuTensor } from "./gpu_tensor.js";
 
 type Values = Record<string, unknown>;
+type OnGpu = ReturnType<WebGpuNorm["tensor"]>;
+
+/** What an operation gave, in the form of its inputs; null where the GPU has no form of what is asked for. */
+type Returned = { readonly result: unknown } | null;
 
 /** The typed array, if there is one, of values that could go to the GPU. */
 export function arrayOf(x: unknown): OwnArray | undefined {
@@ -20,91 +21,119 @@ export function arrayOf(x: unknown): OwnArray | undefined {
   return typedArrayTag(data) === undefined ? undefined : (data as OwnArray);
 }
 
-/**
- * Runs an operation there and back; null where the GPU has no form of what is asked for, undefined where an argument is
- * wrong, which wasm's checks put in words.
- */
+/** Runs an operation there and back, once all is checked as it is for wasm: x has dimensions, and `out` memory, of its own. */
 export async function roundTrip(
   norm: WebGpuNorm,
-  op: string,
+  name: OpName,
   inputs: readonly unknown[],
   options: Values,
-): Promise<{ readonly result: unknown } | null | undefined> {
-  const operands = inputs.map((input) => readOperand(op, "x", input));
-  const [x] = operands;
-  if (x === undefined || options.training === true || !operands.every(isPlain)) return null;
-  const dims = x.dims ?? dimsOf(options, lengthOf(x.own!));
-  if (operands.some(({ own, dtype }) => lengthOf(own!) !== count(dims) || dtype !== x.dtype)) {
-    return undefined;
-  }
-  const { out, sumOut, ...rest } = options;
-  for (const each of [out, sumOut]) if (each !== undefined && !isLike(each, x)) return undefined;
-  delete rest.shape;
-  // Parameters are read by now or by the call: nothing that changes them later counts.
-  const tensors = operands.map(({ own, dtype }) =>
-    norm.tensor(own as Float32Array, dims, dtype as "float32"),
+): Promise<Returned> {
+  const operands = read(name, inputs);
+  if (options.training === true || !operands.every(isPlain)) return null;
+  const d = check(name, operands, options);
+  const { x } = d;
+  const { out, sumOut } = options;
+  return onGpu(
+    norm,
+    name,
+    d,
+    operands,
+    { ...options, out: undefined, sumOut: undefined },
+    async (given) => {
+      const isObject = options.returnStats === true || inputs.length > 1;
+      const parts = (isObject ? given : { output: given }) as Record<string, OnGpu>;
+      const elements = new Map<string, OwnArray>();
+      try {
+        for (const [part, tensor] of Object.entries(parts))
+          elements.set(part, await norm.read(tensor));
+      } finally {
+        for (const tensor of Object.values(parts)) tensor.dispose();
+      }
+      // Now that all is here: what fails before leaves `out` as it was.
+      const result: Values = {};
+      for (const [part, { shape }] of Object.entries(parts)) {
+        const target = part === "output" ? out : part === "sum" ? sumOut : undefined;
+        result[part] = formed(x, part, elements.get(part)!, shape, target as OwnArray | undefined);
+      }
+      return isObject ? result : result.output;
+    },
   );
-  const made = new Set<{ dispose(): void }>(tensors);
-  try {
-    const functions = norm as unknown as Record<string, (...args: unknown[]) => unknown>;
-    const given = functions[op]!(...tensors, rest);
-    const isObject = options.returnStats === true || inputs.length > 1;
-    const parts = (isObject ? given : { output: given }) as Record<string, (typeof tensors)[0]>;
-    for (const tensor of Object.values(parts)) made.add(tensor);
-    const elements = new Map<string, OwnArray>();
-    for (const [name, tensor] of Object.entries(parts)) elements.set(name, await norm.read(tensor));
-    // Now that all is here: what fails before leaves `out` as it was.
-    const result: Values = {};
-    for (const [name, { shape }] of Object.entries(parts)) {
-      const target = name === "output" ? out : name === "sum" ? sumOut : undefined;
-      result[name] = formed(x, name, elements.get(name)!, shape, target as OwnArray | undefined);
-    }
-    return { result: isObject ? result : result.output };
-  } finally {
-    for (const tensor of made) tensor.dispose();
-  }
 }
 
 /** As `roundTrip`, for gradients: each comes back in the form of what it is the gradient of. */
 export async function roundTripBackward(
   norm: WebGpuNorm,
-  op: string,
+  name: OpName,
   inputs: readonly unknown[],
   options: Values,
-): Promise<{ readonly result: unknown } | null | undefined> {
-  const [grad, x] = inputs.map((input) => readOperand(op, "x", input));
-  if (x === undefined || !isPlain(x) || !isPlain(grad!)) return null;
-  const likes: Record<string, Operand | number> = { gradInput: x };
-  for (const [name, gradient] of Object.entries(GRADIENTS)) {
-    const value = options[name] ?? null;
-    if (value === null) continue;
-    const like = typeof value === "number" ? value : readOperand(op, name, value);
-    if (typeof like === "object" && !isPlain(like)) return null;
-    likes[gradient] = like;
+): Promise<Returned> {
+  const operands = read(name, inputs);
+  if (!operands.every(isPlain)) return null;
+  const d = check(name, operands, options);
+  const likes: Record<string, Operand | undefined> = { gradInput: d.x };
+  for (const { name: parameter, like } of d.gradients!) {
+    if (like !== undefined && !isPlain(like)) return null;
+    likes[GRADIENTS[parameter]] = like;
   }
-  const dims = x.dims ?? dimsOf(options, lengthOf(x.own!));
-  if ([grad!, x].some(({ own }) => lengthOf(own!) !== count(dims))) return undefined;
-  const { shape: _, ...rest } = options;
-  const tensors = [grad!, x].map(({ own, dtype }) =>
-    norm.tensor(own as Float32Array, dims, dtype as "float32"),
-  );
-  const made = new Set<{ dispose(): void }>(tensors);
-  try {
-    const functions = norm as unknown as Record<string, (...args: unknown[]) => unknown>;
-    const parts = functions[op]!(...tensors, rest) as Record<string, (typeof tensors)[0] | null>;
+  return onGpu(norm, name, d, operands, options, async (given) => {
+    const parts = Object.entries(given as Record<string, OnGpu | null>);
     const result: Values = {};
-    for (const [name, tensor] of Object.entries(parts)) {
-      result[name] = null;
-      if (tensor === null) continue;
-      made.add(tensor);
-      const elements = await norm.read(tensor);
-      const like = likes[name]!;
-      result[name] =
-        typeof like === "number"
-          ? (elements as Float32Array)[0]
-          : formed(like, name, elements, like.dims ?? tensor.shape, undefined);
+    try {
+      for (const [part, tensor] of parts) {
+        result[part] = null;
+        if (tensor === null) continue;
+        const elements = await norm.read(tensor);
+        const like = likes[part];
+        result[part] =
+          like === undefined
+            ? (elements as Float32Array)[0]
+            : formed(like, part, elements, like.dims ?? tensor.shape, undefined);
+      }
+    } finally {
+      for (const [, tensor] of parts) tensor?.dispose();
     }
-    return { result };
+    return result;
+  });
+}
+
+function read(name: OpName, inputs: readonly unknown[]): Operand[] {
+  return OPS[name].inputs.map((input, i) => readOperand(name, input, inputs[i]));
+}
+
+// As for wasm, but for parameters, which may stand on the GPU.
+const READERS = new Map([
+  [readParameter, readGpuParameter],
+  [readTensor, readGpuTensor],
+]);
+
+/** Checks all there is to a call with values in memory. */
+function check(name: OpName, operands: readonly Operand[], given: Values): Descriptor {
+  const op = withReaders(OPS[name], READERS);
+  const options = readOptions(op, given);
+  const [first, second] = operands;
+  return op.backward
+    ? checkCall(op, second!, undefined, options, first)
+    : checkCall(op, first!, second, options);
+}
+
+/** Calls with the operands on the GPU; parameters are read by now or by the call: nothing that changes them later counts. */
+async function onGpu(
+  norm: WebGpuNorm,
+  name: OpName,
+  { dims, x }: Descriptor,
+  operands: readonly Operand[],
+  options: Values,
+  back: (given: unknown) => Promise<unknown>,
+): Promise<Returned> {
+  const made: OnGpu[] = [];
+  try {
+    for (const { own, dims: ownDims, size, dtype } of operands) {
+      const shape = ownDims ?? (size === x.size ? dims : [size]);
+      made.push(norm.tensor(own as Float32Array, shape, dtype as "float32"));
+    }
+    const functions = norm as unknown as Record<string, (...args: unknown[]) => unknown>;
+    const given = functions[name]!(...made, { ...options, shape: undefined });
+    return { result: await back(given) };
   } finally {
     for (const tensor of made) tensor.dispose();
   }
@@ -112,20 +141,6 @@ export async function roundTripBackward(
 
 function isPlain({ kind, dtype }: Operand): boolean {
   return (kind === "flat" || kind === "like") && dtype !== "float64";
-}
-
-function isLike(value: unknown, { own }: Operand): boolean {
-  return (
-    typedArrayTag(value) === typedArrayTag(own) && lengthOf(value as OwnArray) === lengthOf(own!)
-  );
-}
-
-/** The dimensions of a flat x. */
-function dimsOf({ shape, normalizedShape }: Values, size: number): Dims {
-  if (Array.isArray(shape)) return shape;
-  if (normalizedShape === undefined) return [size];
-  const own = [normalizedShape].flat() as number[];
-  return [Math.floor(size / count(own)), ...own];
 }
 
 function formed(

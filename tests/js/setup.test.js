@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { compareVersions } from "../../tools/debian.js";
+import { compareVersions, openSuite } from "../../tools/debian.js";
 import { ensureEmscripten, findEmscripten, MINIMUM_VERSION } from "../../tools/emscripten.js";
 import { findLavapipe } from "../../tools/lavapipe.js";
 import { run, SetupError } from "../../tools/process.js";
@@ -76,6 +76,38 @@ test("findLavapipe takes the installed one if it is new enough, else the newest 
     mkdirSync(join(folder, "layernorm", `lavapipe-${version}`), { recursive: true });
   const newest = join(folder, "layernorm/lavapipe-25.0.10/icd.json");
   assert.deepEqual(find(old), { VK_ICD_FILENAMES: newest });
+});
+
+const KEYRING = ["gpg", "pgp"].some((extension) =>
+  existsSync(`/usr/share/keyrings/debian-archive-keyring.${extension}`),
+);
+
+test("a package list that cannot be fetched is told as that", {
+  skip: !KEYRING && "no keyring of Debian",
+}, async () => {
+  const bin = join(folder, "bin");
+  mkdirSync(bin);
+  // As apt-get is without a network: it warns, and fails only where it was told to.
+  const aptGet = `#!/bin/sh
+case "$*" in
+indextargets*) echo "Debian|Debian|main|http://deb.debian.org/debian" ;;
+*Error-Mode=any*) echo "E: Could not resolve host"; exit 100 ;;
+*) echo "W: Could not resolve host" ;;
+esac
+`;
+  writeFileSync(join(bin, "apt-get"), aptGet, { mode: 0o755 });
+  writeFileSync(join(bin, "dpkg"), "#!/bin/sh\necho amd64\n", { mode: 0o755 });
+  const { PATH } = process.env;
+  process.env.PATH = `${bin}:${PATH}`;
+  try {
+    await assert.rejects(openSuite("sid", folder, log), (error) => {
+      assert.ok(error instanceof SetupError);
+      assert.match(error.message, /^apt-get update failed .*\n {2}E: Could not resolve host$/s);
+      return true;
+    });
+  } finally {
+    process.env.PATH = PATH;
+  }
 });
 
 test("findEmscripten passes over an old emcc, says so, and takes the next", () => {

@@ -105,6 +105,8 @@ test("what the GPU does not have is refused when it is asked for, and wasm's oth
   await assert.rejects(auto.layerNorm(new Float64Array(4), { backend: "webgpu" }), message);
   await assert.rejects(auto.layerNorm([[1, 2]], { backend: "webgpu" }), message);
   await assert.rejects(auto.layerNorm(layernorm.zeros([2, 2]), { backend: "webgpu" }), message);
+  const out = layernorm.zeros([60]);
+  await assert.rejects(auto.layerNorm(values, { out, backend: "webgpu" }), message);
   assert.deepEqual(await auto.layerNorm([[1, 2]]), ops.layerNorm([[1, 2]]));
   await assert.rejects(
     auto.layerNorm(values, { backend: "webgpu", shape: [7, 10] }),
@@ -114,6 +116,82 @@ test("what the GPU does not have is refused when it is asked for, and wasm's oth
     auto.layerNorm(values, { backend: "webgpu", out: new Float32Array(3) }),
     /^RangeError: layerNorm: "out" expected 60 elements/,
   );
+});
+
+test("on the way to the GPU all is checked as it is for wasm", { skip }, async () => {
+  const like = { data: values, dims: [6, 10], type: "float32" };
+  const turned = { ...like, dims: [10, 6] };
+  const memory = new Float32Array(100);
+  const head = memory.subarray(0, 60);
+  const gone = new Float32Array(4);
+  structuredClone(gone.buffer, { transfer: [gone.buffer] });
+  const { device } = await auto.webgpu();
+  const encoder = device.createCommandEncoder();
+  for (const [op, inputs, options] of /** @type {[string, any[], any][]} */ ([
+    ["layerNorm", [like], { shape: [10, 6] }],
+    ["layerNorm", [values], { shape: "60" }],
+    ["layerNorm", [values], { shape: 60 }],
+    ["layerNorm", [values], { shape: [-6, -10] }],
+    ["groupNorm", [values], { numGroups: 2 }],
+    ["layerNorm", [gone], {}],
+    ["layerNorm", [head], { out: memory.subarray(10, 70) }],
+    ["layerNorm", [values], { weight: head, out: head }],
+    ["addRmsNorm", [like, like], { out: head, sumOut: head }],
+    ["addLayerNorm", [like, turned], {}],
+    ["addLayerNorm", [values, null], {}],
+    ["layerNormBackward", [turned, like], {}],
+    ["rmsNormBackward", [undefined, like], {}],
+    // What is only there with x on the GPU: nobody would submit it.
+    ["layerNorm", [values], { encoder }],
+    ["layerNorm", [values], { allocate: () => undefined }],
+    ["layerNorm", [values], { epsilon: 1 }],
+    ["layerNorm", [values], null],
+  ])) {
+    const errors = [];
+    for (const given of [options, options && { ...options, backend: "webgpu" }]) {
+      errors.push(await auto[op](...inputs, given).then(() => "none", String));
+    }
+    assert.match(errors[0], /^(Type|Range)Error: /);
+    assert.equal(errors[1], errors[0]);
+  }
+  assert.ok(memory.every((v) => v === 0));
+  for (const [backend, got] of [
+    [null, "null"],
+    [5, "5"],
+    [{}, "an object"],
+  ]) {
+    await assert.rejects(auto.layerNorm(values, { backend }), {
+      name: "TypeError",
+      message: `layerNorm: "backend" expected a string, got ${got}`,
+    });
+  }
+});
+
+test("a residual that broadcasts, or has a dtype of its own, goes to the GPU with x", {
+  skip,
+}, async () => {
+  const norm = await auto.webgpu();
+  const like = { data: values, dims: [6, 10], type: "float32" };
+  let submitted = 0;
+  const queue = withOwn(norm.device.queue, {
+    submit: (/** @type {any} */ buffers) => {
+      submitted++;
+      norm.device.queue.submit(buffers);
+    },
+  });
+  await auto.webgpu(withOwn(norm.device, { queue }));
+  for (const residual of [
+    { data: values.slice(0, 10), dims: [10], type: "float32" },
+    { data: store(values, "float16"), dims: [6, 10], type: "float16" },
+  ]) {
+    submitted = 0;
+    const got = await auto.addLayerNorm(like, residual, { backend: "webgpu" });
+    assert.ok(submitted > 0);
+    const expected = ops.addLayerNorm(like, residual);
+    assertClose(got.sum.data, expected.sum.data);
+    assertClose(got.output.data, expected.output.data);
+  }
+  await auto.webgpu(norm.device);
 });
 
 const A_GPU = { vendor: "a maker of GPUs" };
@@ -270,5 +348,47 @@ test("gradients are the GPU's where x is or where it is asked for, and come back
   assert.deepEqual(
     await auto.instanceNormBackward(gradients, values, instance),
     ops.instanceNormBackward(gradients, values, instance),
+  );
+});
+
+test("the caller's device stays when one that was found is lost", { skip }, async () => {
+  const first = await auto.webgpu();
+  const device = await (await gpu.requestAdapter()).requestDevice();
+  const guest = await auto.webgpu(device);
+  first.device.destroy();
+  await first.device.lost;
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(await auto.webgpu(), guest);
+});
+
+test("what a GPU that is gone would have computed is wasm's, unless the GPU is asked for", {
+  skip,
+}, async () => {
+  const x = new Float32Array(auto.THRESHOLD_BYTES.arithmetic / 4).fill(2);
+  const options = { shape: [1, 1024, x.length / 1024], size: 3 };
+  const expected = ops.localResponseNorm(x, options);
+  const fresh = async (/** @type {any} */ own = {}) => {
+    const device = await (await gpu.requestAdapter()).requestDevice();
+    return auto.webgpu(withOwn(device, { adapterInfo: A_GPU, ...own }));
+  };
+  const disposed = await fresh();
+  disposed.dispose();
+  assert.deepEqual(await auto.localResponseNorm(x, options), expected);
+  await assert.rejects(
+    auto.localResponseNorm(x, { ...options, backend: "webgpu" }),
+    /^Error: tensor: this WebGpuNorm was disposed/,
+  );
+  disposed.device.destroy();
+  // Lost while it computes.
+  const { device } = await fresh();
+  const pending = auto.localResponseNorm(x, options);
+  await new Promise((resolve) => setImmediate(resolve));
+  device.destroy();
+  assert.deepEqual(await pending, expected);
+  // And before.
+  assert.deepEqual(await auto.localResponseNorm(x, options), expected);
+  await assert.rejects(
+    auto.localResponseNorm(x, { ...options, backend: "webgpu" }),
+    /^Error: tensor: the GPU device was lost/,
   );
 });

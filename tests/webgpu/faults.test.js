@@ -37,6 +37,17 @@ test("create rejects without WebGPU and without an adapter", async () => {
       message: `WebGpuNorm.create: "options" expected ${message}`,
     });
   }
+  for (const [options, message] of /** @type {[any, RegExp][]} */ ([
+    [{ gpu: 5 }, /^TypeError: WebGpuNorm.create: "gpu" expected a GPU, as navigator.gpu is, got 5/],
+    [{ adapter: {} }, /^TypeError: .*"adapter" expected a GPUAdapter, got an object/],
+    [{ adapter: null }, /^TypeError: .*"adapter" expected a GPUAdapter, got null/],
+    [
+      { powerPreference: "fast" },
+      /^RangeError: .*"powerPreference" expected one of .*, got "fast"/,
+    ],
+  ])) {
+    await assert.rejects(WebGpuNorm.create(options), message);
+  }
   assert.throws(() => new /** @type {any} */ (GpuTensor)(), {
     name: "TypeError",
     message: "GpuTensor: expected a call of gpu.tensor(), got new GpuTensor",
@@ -83,6 +94,26 @@ test("arguments are checked as elsewhere, before anything is written", { skip },
       /^RangeError: layerNorm: "x.offset" expected a multiple of 4 bytes, got 2/,
     ],
     [
+      () => norm.layerNorm({ buffer: x.buffer, offset: Number.NaN, shape: [2] }),
+      /^RangeError: layerNorm: "x.offset" expected a multiple of 4 bytes, got NaN/,
+    ],
+    [
+      () => norm.layerNorm({ buffer: x.buffer, offset: -4, shape: [2] }),
+      /^RangeError: layerNorm: "x.offset" expected a multiple of 4 bytes, got -4/,
+    ],
+    [
+      () => norm.layerNorm({ buffer: { getMappedRange: 1 }, shape: [2] }),
+      /^TypeError: layerNorm: "x.buffer" expected a GPUBuffer, got an object/,
+    ],
+    [
+      () => norm.layerNorm({ buffer: x.buffer, tensorRef: null }),
+      /^TypeError: layerNorm: "x.tensorRef" expected a tensor, got null/,
+    ],
+    [
+      () => norm.layerNorm(x, { encoder: { beginComputePass: 1 } }),
+      /^TypeError: layerNorm: "encoder" expected a GPUCommandEncoder/,
+    ],
+    [
       () => norm.layerNorm({ buffer: x.buffer, offset: 4, shape: [4] }),
       /^RangeError: layerNorm: "x" expected a buffer of 20 bytes for shape \[4\], got 16/,
     ],
@@ -116,6 +147,44 @@ test("arguments are checked as elsewhere, before anything is written", { skip },
     /^TypeError: layerNorm: "x" expected a live tensor, got a disposed tensor/,
   );
   await assert.rejects(norm.read(x), /^TypeError: read: "tensor" expected a live tensor/);
+  norm.dispose();
+});
+
+test("buffers that allocate gives are checked, and no call takes one twice", { skip }, async () => {
+  const norm = /** @type {any} */ (await own());
+  const x = norm.tensor([
+    [1, 2],
+    [3, 4],
+  ]);
+  const weight = norm.tensor([1, 2]);
+  const buffer = (/** @type {number} */ size) => norm.device.createBuffer({ size, usage: 0x84 });
+  const shared = buffer(16);
+  const calls = {
+    layerNorm: [(/** @type {any} */ given) => norm.layerNorm(x, given), "output"],
+    addRmsNorm: [(/** @type {any} */ given) => norm.addRmsNorm(x, x, given), "output"],
+    rmsNormBackward: [(/** @type {any} */ given) => norm.rmsNormBackward(x, x, given), "gradInput"],
+  };
+  for (const [op, [call, result]] of /** @type {[string, any][]} */ (Object.entries(calls))) {
+    for (const [allocate, ErrorType, message] of /** @type {any[]} */ ([
+      [() => ({}), TypeError, "a GPUBuffer or undefined, got an object"],
+      [async () => buffer(16), TypeError, "a GPUBuffer or undefined, got an object"],
+      [() => 5, TypeError, "a GPUBuffer or undefined, got 5"],
+      [() => buffer(12), RangeError, "a buffer of 16 bytes, got 12"],
+      [() => x.buffer, RangeError, "memory apart, got a buffer that the call uses already"],
+    ])) {
+      assert.throws(() => call({ allocate }), {
+        name: ErrorType.name,
+        message: `${op}: "allocate(16, "${result}")" expected ${message}`,
+      });
+    }
+  }
+  const twice = /expected memory apart, got a buffer that the call uses already/;
+  const allocate = () => shared;
+  assert.throws(() => norm.addRmsNorm(x, x, { allocate }), twice);
+  assert.throws(() => norm.rmsNormBackward(x, x, { weight, allocate }), twice);
+  assert.throws(() => norm.layerNorm(x, { weight, allocate: () => weight.buffer }), RangeError);
+  const y = norm.layerNorm(x, { weight: 2, allocate: () => undefined });
+  assert.equal((await soon(norm.read(y))).length, 4);
   norm.dispose();
 });
 
