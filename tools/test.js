@@ -174,7 +174,7 @@ export const STEPS = [
   {
     name: "webgpu",
     what: "WebGPU, in Node with Dawn",
-    minutes: 4,
+    minutes: 6,
     action: async () => {
       // Dawn: 132 MB.
       await installPeers("tests/webgpu", print);
