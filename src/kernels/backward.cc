@@ -231,7 +231,7 @@ class Backward {
     const uint64_t most_columns = is_direct_ && !layout_.columns ? layout_.size : stage_size;
     // Of columns at most a block, which is gathered at once.
     const uint64_t inner = layout_.columns ? reduced_.inner_size() : 1;
-    const uint64_t most = std::min<uint64_t>(inner, stage_size / kBlock);
+    const uint64_t most = std::min<uint64_t>({inner, kBlock, stage_size / kBlock});
     const uint64_t columns = layout_.columns ? panel.columns : layout_.size;
     for (uint64_t row = 0; row < reduced_.count();) {
       const auto rows = static_cast<size_t>(std::min(most, inner - row % inner));
