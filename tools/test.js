@@ -164,7 +164,7 @@ export const STEPS = [
   {
     name: "browser",
     what: "real browsers and the page",
-    minutes: 8,
+    minutes: 10,
     action: async () => {
       // The page's experiments are compared with Node's.
       await installPeers("tests/tfjs", print);
