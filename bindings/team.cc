@@ -13,6 +13,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "memory.h"
+
 namespace layernorm {
 namespace {
 
@@ -29,6 +31,9 @@ struct Team {
   // What the queues' parts are of.
   const Call* call = nullptr;
   size_t parts = 0;
+  // What parts leave for each other, and how much room there is.
+  uintptr_t log = 0;
+  uint64_t log_room = 0;
   uint64_t missed = 0;  // bytes, since workers were woken last
   alignas(kLine) std::atomic<uint32_t> done = 0;
   alignas(kLine) std::atomic<uint32_t> jobs = 0;  // so far; workers sleep until it changes
@@ -52,6 +57,21 @@ constexpr uint64_t kMissedBytes = 4 << 20;
 // How often a worker looks for the next job before it sleeps: about as long as it takes to wake it.
 constexpr uint32_t kLooks = 20000;
 
+// Of what is kept for logs: larger calls stay whole.
+constexpr uint64_t kMostLogBytes = 32 << 20;
+
+std::byte* log_memory() { return reinterpret_cast<std::byte*>(team.log); }
+
+// Whether there is room for so many bytes; what there is stays for the calls that follow.
+bool reserve_log(uint64_t bytes) {
+  if (bytes <= team.log_room) return true;
+  if (bytes > kMostLogBytes) return false;
+  release(team.log);
+  team.log = allocate(static_cast<size_t>(bytes));
+  team.log_room = team.log == 0 ? 0 : bytes;
+  return team.log != 0;
+}
+
 // The end of a thread's queue.
 size_t end_of(size_t thread) { return team.parts * (thread + 1) / team.threads; }
 
@@ -69,7 +89,7 @@ void run_parts(size_t thread) {
     const size_t owner = (thread + i) % team.threads;
     uint32_t left;
     while (take(team.queues[owner], left)) {
-      run_part(*team.call, end_of(owner) - left, team.parts);
+      run_part(*team.call, end_of(owner) - left, team.parts, log_memory());
       team.done.fetch_add(1);
     }
   }
@@ -121,6 +141,7 @@ size_t count_shares(const Call& call) {
   const auto whole = [](uint64_t parts) { return parts < team.threads ? parts : parts - parts % team.threads; };
   const uint64_t part = std::clamp(bytes / (kPartsEach * team.threads), kFewestBytes, kMostBytes);
   const uint64_t most = std::max<uint64_t>(whole(bytes / part), 2);
+  if (!reserve_log(log_size(call))) return 1;
   return static_cast<size_t>(whole(count_parts(call, static_cast<size_t>(most))));
 }
 
@@ -133,6 +154,7 @@ void run_shared(const Call& call, size_t parts) {
     run(call);
     return;
   }
+  begin_parts(call);
   team.call = &call;
   team.parts = parts;
   team.done.store(0);
@@ -150,6 +172,7 @@ void run_shared(const Call& call, size_t parts) {
   // A page's main thread may not sleep. What is left are parts under way.
   while (team.done.load() != parts) {
   }
+  end_parts(call, log_memory());
 }
 
 EMSCRIPTEN_BINDINGS(layernorm_team) {

@@ -41,6 +41,9 @@ struct Tile {
   size_t position;  // along the inner dimensions
 };
 
+// Bytes of the log of some rows of n elements.
+size_t row_log_size(size_t n) { return (16 + NarrowGradient::log_size(n) + 15) / 16 * 16; }
+
 float* floats(std::byte* of) { return reinterpret_cast<float*>(of); }
 std::byte* bytes(float* of) { return reinterpret_cast<std::byte*>(of); }
 
@@ -69,19 +72,24 @@ class Backward {
                    grad_output_.direct(0) != nullptr && grad_input_.direct(0) != nullptr),
         mean_(call, is_given_ ? Operand::given_mean : Operand::running_mean, first_of_runs(), last_of_runs()),
         rstd_(call, is_given_ ? Operand::given_rstd : Operand::running_var, first_of_runs(), last_of_runs()),
-        gradients_(call, Layout::size_from(call, 0), layout.inner),
+        gradients_(call, count_elements(call), layout.inner),
         narrow_(call, layout, scaling, gradients_),
         wide_(call, layout, scaling, gradients_) {}
 
   void run() {
     if (shares_rows()) {
       for (uint64_t i = 0; i < kept_.count(); i += NarrowGradient::kRows) {
-        rows(i, static_cast<size_t>(std::min<uint64_t>(NarrowGradient::kRows, kept_.count() - i)));
+        const auto count = static_cast<size_t>(std::min<uint64_t>(NarrowGradient::kRows, kept_.count() - i));
+        if (kSplitsSums && call_.log != nullptr && !call_.is_part) {
+          logged_rows(i, count);
+        } else {
+          rows(i, count);
+        }
       }
     } else {
       for (uint64_t i = 0; i < kept_.count(); ++i) run_at(i, is_narrow_);
     }
-    gradients_.finish();
+    if (!is_part(call_)) gradients_.finish();
   }
 
  private:
@@ -164,17 +172,52 @@ class Backward {
     const Offsets offsets = kept_.at(begin, {});
     narrow_.move_to(offsets);
     narrow_.begin_rows(n);
+    const bool logs = kSplitsSums && call_.log != nullptr;
     for (size_t r = 0; r < count; ++r) {
       waited[r] = add_row(begin, count, r);
       if (waited[r] && narrow_.waiting() == 1) continue;
       write_rows();
-      if (!waited[r]) run_at(begin + r, false);
+      if (!waited[r] && !logs) run_at(begin + r, false);
     }
     write_rows();
     gradients_.move_to(offsets);
+    if constexpr (kSplitsSums) {
+      if (logs) return leave(log_at(begin), waited, n);
+    }
     if (narrow_.end_rows(n)) return;
     for (size_t r = 0; r < count; ++r) {
       if (waited[r]) run_at(begin + r, true);
+    }
+  }
+
+  // What rows leave for the thread that makes the sums: what to do, and what they contribute.
+  struct Log {
+    bool waited[NarrowGradient::kRows];
+    bool is_finite;
+    alignas(16) std::byte sums[16];  // and more
+  };
+
+  [[nodiscard]] Log& log_at(uint64_t begin) const {
+    const size_t size = row_log_size(static_cast<size_t>(layout_.size));
+    return *reinterpret_cast<Log*>(call_.log + begin / NarrowGradient::kRows * size);
+  }
+
+  void leave(Log& log, const bool* waited, size_t n) const {
+    std::copy_n(waited, NarrowGradient::kRows, log.waited);
+    log.is_finite = narrow_.log_rows(n, log.sums);
+  }
+
+  // What `rows` does once more where rows were left to others.
+  void logged_rows(uint64_t begin, size_t count) {
+    const auto n = static_cast<size_t>(layout_.size);
+    const Log& log = log_at(begin);
+    for (size_t r = 0; r < count; ++r) {
+      if (!log.waited[r]) run_at(begin + r, false);
+    }
+    gradients_.move_to(kept_.at(begin, {}));
+    if (log.is_finite) return narrow_.add_logged(n, log.sums);
+    for (size_t r = 0; r < count; ++r) {
+      if (log.waited[r]) run_at(begin + r, true);
     }
   }
 
@@ -417,6 +460,38 @@ void backward(const Call& call) {
   } else {
     kBackward[call.dtype == DType::float64 ? 1 : 0](call);
   }
+}
+
+// Of calls whose rows share their parameters, as `shares_rows` has it, one dimension of them.
+uint64_t log_size(const Call& call) {
+  size_t d = 0;
+  while (d < call.rank && call.dims[d].size == 1) ++d;
+  if (!kSplitsSums || d == call.rank || call.dims[d].reduced) return 0;
+  const uint64_t rows = call.dims[d].size;
+  const uint64_t n = Layout::size_from(call, d + 1);
+  const bool is_narrow = call.backward && call.transfer == nullptr && call.dtype != DType::float64 &&
+                         !has_steps(call) && call.op != Op::batch_norm &&
+                         call.parameter(Operand::residual).kind == Parameter::Kind::none;
+  if (!is_narrow || call.y == call.x || call.y == call.grad_output || Layout(call).columns) return 0;
+  if (n < 2 || n > NarrowGradient::kMost || rows <= NarrowGradient::kRows) return 0;
+  for (auto of = static_cast<size_t>(Operand::weight); of <= static_cast<size_t>(Operand::running_var); ++of) {
+    if (call.strides[of][d] != 0) return 0;
+  }
+  bool wants = false;
+  for (const Operand of : {Operand::weight, Operand::bias}) {
+    const Call::Gradient& gradient = call.gradient(of);
+    if (!gradient.wanted) continue;
+    wants = true;
+    // Elements in turn.
+    if (call.parameter(of).kind != Parameter::Kind::vector || gradient.size != n) return 0;
+    uint64_t stride = 1;
+    for (size_t i = call.rank; i-- > d + 1; stride *= call.dims[i].size) {
+      const uint64_t size = call.dims[i].size;
+      if (size != 1 && (!call.dims[i].reduced || call.strides[static_cast<size_t>(of)][i] != stride)) return 0;
+    }
+  }
+  if (!wants) return 0;
+  return (rows + NarrowGradient::kRows - 1) / NarrowGradient::kRows * row_log_size(static_cast<size_t>(n));
 }
 
 }  // namespace layernorm

@@ -7,6 +7,34 @@
 
 namespace layernorm {
 
+uint64_t count_elements(const Call& call) {
+  uint64_t elements = 1;
+  for (size_t d = 0; d < call.rank; ++d) {
+    const Dim& dim = call.dims[d];
+    elements *= kSplitsSums ? std::max(dim.size, dim.whole) : dim.size;
+  }
+  return elements;
+}
+
+bool has_own_sums(const Call& call, size_t dim) {
+  if (call.dims[dim].size == 1) return true;
+  const uint64_t elements = count_elements(call);
+  for (size_t of = 0; of < kGradients; ++of) {
+    const Call::Gradient& gradient = call.gradients[of];
+    const size_t operand = of + static_cast<size_t>(Operand::residual);
+    const bool is_vector = call.parameters[operand].kind == Parameter::Kind::vector;
+    if (!gradient.wanted || (is_vector && gradient.size == elements)) continue;
+    if (!is_vector || call.strides[operand][dim] == 0) return false;
+    // Strides by which different indices are different elements.
+    uint64_t distinct = 1;
+    for (size_t d = 0; d < call.rank; ++d) {
+      if (call.strides[operand][d] != 0) distinct *= call.dims[d].size;
+    }
+    if (distinct != gradient.size) return false;
+  }
+  return true;
+}
+
 Gradient::Gradient(const Call& call, Operand of, uint64_t elements, size_t first)
     : of_(of),
       role_(static_cast<Operand>(static_cast<size_t>(of) - static_cast<size_t>(Operand::residual) +
@@ -17,7 +45,8 @@ Gradient::Gradient(const Call& call, Operand of, uint64_t elements, size_t first
       whole_(call.parameter(of).kind == Parameter::Kind::vector && gradient_.size == elements) {
   if (!is_wanted()) return;
   places_.set(call, of, first, call.rank);
-  if (!whole_ && transfer_ == nullptr) std::memset(gradient_.sums, 0, gradient_.size * sizeof(double) * (two_ ? 2 : 1));
+  if (whole_ || transfer_ != nullptr || is_part(call)) return;
+  std::memset(gradient_.sums, 0, gradient_.size * sizeof(double) * (two_ ? 2 : 1));
 }
 
 void Gradient::add(size_t position, size_t n, const WideBlock& values) {

@@ -7,10 +7,26 @@
 
 namespace layernorm {
 
+/// Whether calls can be split where they make sums. A wasm module whose memory is not shared has no code for it.
+#if defined(__wasm__) && !defined(__wasm_atomics__)
+inline constexpr bool kSplitsSums = false;
+#else
+inline constexpr bool kSplitsSums = true;
+#endif
+
+/// Whether a call is a part of another one, which clears its sums before and rounds them afterwards.
+inline bool is_part(const Call& call) { return kSplitsSums && call.is_part; }
+
+/// The elements of x, of which a part of a call has some.
+[[nodiscard]] uint64_t count_elements(const Call& call);
+
+/// Whether each sum belongs to one index of a dimension.
+[[nodiscard]] bool has_own_sums(const Call& call, size_t dim);
+
 /// Sums are wide, and are taken in the order of the calls of `add`.
 class Gradient {
  public:
-  /// The parameter's places are those along the inner dimensions from `first` on.
+  /// The parameter's places are those along the inner dimensions from `first` on. The sums become 0, but beside a part of a call.
   Gradient(const Call& call, Operand of, uint64_t elements, size_t first);
 
   [[nodiscard]] bool is_wanted() const { return gradient_.wanted; }

@@ -199,4 +199,17 @@ bool NarrowGradient::end_rows(size_t n) {
   return true;
 }
 
+bool NarrowGradient::log_rows(size_t n, std::byte* log) const {
+  const size_t bytes = n * sizeof(float);
+  std::memcpy(log, scratch_.products, bytes);
+  std::memcpy(log + bytes, scratch_.grads, bytes);
+  return are_finite(scratch_, n);
+}
+
+void NarrowGradient::add_logged(size_t n, const std::byte* log) {
+  const auto* sums = reinterpret_cast<const float*>(log);
+  gradients_.of(Operand::weight).add_first(n, sums);
+  gradients_.of(Operand::bias).add_first(n, sums + n);
+}
+
 }  // namespace layernorm

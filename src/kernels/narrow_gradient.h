@@ -51,6 +51,10 @@ class NarrowGradient {
   void begin_rows(size_t n);
   /// Adds what the rows have contributed, unless that has overflown.
   [[nodiscard]] bool end_rows(size_t n);
+  /// The same in two steps: their contributions in memory, of which `log_size` says how much, to be added by `add_logged`.
+  [[nodiscard]] static constexpr size_t log_size(size_t n) { return 2 * n * sizeof(float); }
+  [[nodiscard]] bool log_rows(size_t n, std::byte* log) const;
+  void add_logged(size_t n, const std::byte* log);
 
  private:
   void hold(size_t position, size_t n);

@@ -48,7 +48,7 @@ TEST_P(Views, AreNormalizedInPartsByTheSameBits) {
       Case split = make_case(seed);
       const size_t parts = count_parts(split.call, most);
       ASSERT_LE(parts, most);
-      for (size_t part = parts; part-- > 0;) run_part(split.call, part, parts);
+      for (size_t part = parts; part-- > 0;) run_part(split.call, part, parts, nullptr);
       ASSERT_EQ(split.memory, whole.memory) << "seed " << seed << ", " << parts << " parts";
     }
   }

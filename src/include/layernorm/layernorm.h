@@ -222,6 +222,10 @@ struct Call {
   const void* grad_sum = nullptr;
   Gradient gradients[kGradients];  // by what they are of: residual to shift
 
+  // Of what `run_part` and `end_parts` make of a call.
+  bool is_part = false;
+  std::byte* log = nullptr;
+
   [[nodiscard]] const Parameter& parameter(Operand operand) const { return parameters[static_cast<size_t>(operand)]; }
   [[nodiscard]] Parameter& parameter(Operand operand) { return parameters[static_cast<size_t>(operand)]; }
   [[nodiscard]] bool is_remote(Operand operand) const { return remote[static_cast<size_t>(operand)]; }
@@ -242,11 +246,17 @@ void run(const Call& call);
 [[nodiscard]] bool is_plain(const Call& call);
 void run_plain(const Call& call);
 
-/// How many parts, at most `most`, a call can be split in that threads run at the same time. 1 where it stays whole: for
-/// gradients of parameters, which are sums over all of x, for operands that a Transfer serves, and for a single run.
+/// How many parts, at most `most`, a call can be split in that threads run at the same time. 1 where it stays whole: for operands
+/// that a Transfer serves, for a single run, and for gradients of parameters whose sums cannot be told apart.
 [[nodiscard]] size_t count_parts(const Call& call, size_t most);
+/// Bytes of memory beside, aligned to 16, that the parts of a call have to be given: they leave there what they contribute to sums
+/// that they share, a quarter of the bytes of x or less. 0 for most.
+[[nodiscard]] uint64_t log_size(const Call& call);
+/// Makes a call ready for its parts, and ends it when all of them are done.
+void begin_parts(const Call& call);
+void end_parts(const Call& call, std::byte* log);
 /// Runs one of so many parts. What each of them writes no other one touches, and all of them give the bits of `run`.
-void run_part(const Call& call, size_t part, size_t parts);
+void run_part(const Call& call, size_t part, size_t parts, std::byte* log);
 
 /// Converts n elements, each rounded once, to nearest even. `to` must not overlap `from`.
 void convert(DType from_dtype, const void* from, DType to_dtype, void* to, size_t n);
