@@ -1,13 +1,17 @@
 /**
  * A forward and a backward step together: node tests/bench/gradients.js [--quick]
  *
- * The package's plans, with the statistics of the forward one handed to the backward one; memory.copy of as many bytes as the two
- * have to read and write (x and y; x, the gradient of y and that of x); and where they are installed (npm run bench installs them)
+ * The package's plans, with the statistics of the forward one handed to the backward one, on one thread, and on two in a copy of the
+ * package; memory.copy of as many bytes as the two have to read and write (x and y; x, the gradient of y and that of x); and where they are installed (npm run bench installs them)
  * TensorFlow.js's gradients of the operations that a norm is composed of, on its wasm backend with one thread, and those of
  * jax-js, on its wasm device under jit. Prints a line for each shape and contender, of medians.
  */
+import { cp, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { plan, tensor } from "../../dist/index.js";
+import * as layernorm from "../../dist/index.js";
 import { Random } from "../js/data.js";
 import { copyModule } from "./copy_module.js";
 import { ensureBuilt } from "./machine.js";
@@ -59,10 +63,19 @@ const SHAPES = [
   },
 ];
 
-/** @param {Shape} shape @param {Values} values @returns {Contender} */
-function preparePlans({ operation, dims, options }, { x, grad, weight, bias }) {
-  /** @type {any} */
-  const make = plan;
+/**
+ * @param {any} from the package, or a copy of it
+ * @param {string} id
+ * @param {Shape} shape
+ * @param {Values} values
+ * @returns {Contender}
+ */
+function preparePlans(
+  { plan: make, tensor },
+  id,
+  { operation, dims, options },
+  { x, grad, weight, bias },
+) {
   const [input, of] = [tensor(x, dims), tensor(grad, dims)];
   const all = { ...options, weight: tensor(weight), bias: tensor(bias) };
   const forward = make(operation, input, { ...all, returnStats: true });
@@ -70,7 +83,7 @@ function preparePlans({ operation, dims, options }, { x, grad, weight, bias }) {
   const backward = make(`${operation}Backward`, of, input, { ...all, mean, rstd });
   const { gradInput, gradWeight, gradBias } = backward;
   return {
-    id: "layernorm, plans",
+    id,
     run: () => {
       forward.run();
       backward.run();
@@ -179,13 +192,24 @@ async function check({ id, run, read }, expected) {
 
 const { values: args } = parseArgs({ options: { quick: { type: "boolean" } } });
 ensureBuilt(console.log);
+// One instance has one number of threads.
+const folder = await mkdtemp(join(tmpdir(), "layernorm-gradients-"));
+const copy = join(folder, "dist");
+await cp(fileURLToPath(new URL("../../dist", import.meta.url)), copy, { recursive: true });
+const threaded = await import(pathToFileURL(join(copy, "index.js")).href);
+const { threads, reasons } = await threaded.init({ threads: 2 });
+if (threads !== 2) console.log(`Two threads are left out: ${reasons.join("; ")}`);
 for (const shape of SHAPES) {
   const random = new Random(1);
   const size = shape.dims.reduce((a, b) => a * b, 1);
   const channels = shape.channels.reduce((a, b) => a * b, 1);
   const draw = (/** @type {number} */ n) => Float32Array.from({ length: n }, () => random.normal());
   const values = { x: draw(size), grad: draw(size), weight: draw(channels), bias: draw(channels) };
-  const contenders = [preparePlans(shape, values), await prepareCopy(shape)];
+  const contenders = [preparePlans(layernorm, "layernorm, plans", shape, values)];
+  if (threads === 2) {
+    contenders.push(preparePlans(threaded, "layernorm, plans, 2 threads", shape, values));
+  }
+  contenders.push(await prepareCopy(shape));
   if (installedVersion("@tensorflow/tfjs-backend-wasm")) {
     contenders.push(await prepareTfjs(shape, values));
   } else {
@@ -203,3 +227,5 @@ for (const shape of SHAPES) {
     console.log(`${shape.id}  ${id}: ${ms.toFixed(3)} ms, ${(ms / first).toFixed(2)} times ours`);
   }
 }
+threaded.dispose();
+await rm(folder, { recursive: true });
