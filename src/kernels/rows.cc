@@ -99,8 +99,11 @@ void normalize_long(const RowsJob<float>& job) {
   }
 }
 
-/// Rows of up to kShortRun values, float32: float64 throughout.
+/// Rows of up to kShortRun values, float32; kWide: of so few that all are written in float64.
+template <bool kWide>
 void normalize_short(const RowsJob<float>& job) {
+  using Wide = NormalizerF32::Wide;
+  using Narrow = NormalizerF32::Narrow<NormalizerF32::Mean::kCorrected>;
   Rows<float> rows(job);
   const size_t n = rows.job.scaling.size;
   for (; rows.are_left(); rows.next_row()) {
@@ -111,13 +114,17 @@ void normalize_short(const RowsJob<float>& job) {
       normalizer = statistics(rows, rows.x);
     }
     rows.begin(normalizer);
-    NormalizerF32::write_all(NormalizerF32::Wide(normalizer), rows.x, rows.job.weight, rows.job.bias, rows.y, n, 0);
+    if (kWide || normalizer.wide) {
+      NormalizerF32::write_all(Wide(normalizer), rows.x, rows.job.weight, rows.job.bias, rows.y, n, 0);
+    } else {
+      NormalizerF32::write_all(Narrow(normalizer), rows.x, rows.job.weight, rows.job.bias, rows.y, n, 0);
+    }
   }
 }
 
 // How far ahead of the stores y is loaded, so that its cache lines are there in time. At least two whole rows follow.
 constexpr size_t kTouchAhead = 96;
-static_assert(kTouchAhead <= kShortRun);
+static_assert(kTouchAhead <= 2 * kShortRun);
 
 /// Writes the present row and, in the same loop, takes the plain sums of another, so that memory and arithmetic
 /// overlap.
@@ -211,14 +218,15 @@ void uncentered_ahead(const RowsJob<float>& job) {
 // Calls go through a table so that no optimizer merges the kernels into their dispatcher, which costs them registers.
 using KernelF32 = void (*)(const RowsJob<float>&);
 constexpr KernelF32 kAhead[2] = {uncentered_ahead, centered_ahead};
-constexpr KernelF32 kOthers[2] = {normalize_short, normalize_long};
+constexpr KernelF32 kShort[2] = {normalize_short<false>, normalize_short<true>};
 
 }  // namespace
 
 void normalize_rows(const RowsJob<float>& job) {
   const size_t n = job.scaling.size;
-  const bool ahead = n > kShortRun && n <= kLongestFusedRun;
-  const KernelF32 kernel = ahead ? kAhead[is_centered(job.scaling.op) ? 1 : 0] : kOthers[n > kShortRun ? 1 : 0];
+  const KernelF32 kernel = n <= kShortRun          ? kShort[n < kLeastNarrow ? 1 : 0]
+                           : n <= kLongestFusedRun ? kAhead[is_centered(job.scaling.op) ? 1 : 0]
+                                                   : normalize_long;
   kernel(job);
 }
 
