@@ -195,10 +195,7 @@ bool ColumnsF32::take(size_t first) {
   const bool narrow = bound <= 2 && moments.hold_in_f32(scaling_.eps_inside());
   if (pass_ == Pass::kNarrow ? narrow : moments.hold_in_f64() || pass_ == Pass::kWideAgain) {
     NormalizerF32 normalizer;
-    normalizer.set(shift, moments.d, moments.variance, scaling_, bound, false);
-    // Float32 arithmetic does where squares neither vanish nor overflow.
-    const bool plain = moments.variance + scaling_.eps_inside() >= 0x1p-100 && moments.second < 0x1p126;
-    normalizer.wide = normalizer.wide || !plain;
+    normalizer.set(shift, moments.d, moments.variance, scaling_, bound, !moments.write_in_f32(scaling_.eps_inside()));
     set_column(first, fold_, normalizer);
     return true;
   }

@@ -1,5 +1,7 @@
 #include "kernels/rows.h"
 
+#include <algorithm>
+
 #include "kernels/run_f32.h"
 #include "kernels/run_f64.h"
 
@@ -55,11 +57,10 @@ struct Rows {
   return run.normalizer();
 }
 
-template <class Run>
-void normalize_each(const RowsJob<typename Run::Element>& job) {
+void normalize_each(const RowsJob<double>& job) {
   const size_t n = job.scaling.size;
-  for (Rows<typename Run::Element> rows(job); rows.row < job.rows; rows.next_row()) {
-    Run run(rows.job.scaling, rows.job.weight_bound);
+  for (Rows<double> rows(job); rows.are_left(); rows.next_row()) {
+    RunF64 run(rows.job.scaling, rows.job.weight_bound);
     do {
       run.add(rows.x, n);
     } while (run.next_pass());
@@ -68,8 +69,41 @@ void normalize_each(const RowsJob<typename Run::Element>& job) {
   }
 }
 
-/// Rows of up to kShortRun values, float32: float64 throughout.
+// Where a row and its parameters do not stay in a core's cache, this many rows are written together, piece by piece, so that
+// they read the parameters once. Rows that do stay would have to be brought there a second time.
+constexpr size_t kLongestNearRun = 163840;
+constexpr size_t kTogether = 4;
+constexpr size_t kTogetherPiece = 4096;
+
+/// Rows beyond kLongestFusedRun, float32.
+void normalize_long(const RowsJob<float>& job) {
+  const size_t n = job.scaling.size;
+  const bool shares = job.steps == nullptr && !(job.weight.has_one() && job.bias.has_one());
+  const size_t most = shares && n > kLongestNearRun ? kTogether : 1;
+  NormalizerF32 normalizers[kTogether];
+  for (Rows<float> rows(job); rows.are_left();) {
+    const float* x = rows.x;
+    float* y = rows.y;
+    const size_t together = std::min(most, job.rows - rows.row);
+    for (size_t k = 0; k < together; ++k, rows.next_row()) {
+      normalizers[k] = statistics(rows, rows.x);
+      rows.begin(normalizers[k]);
+    }
+    const size_t piece = together == 1 ? n : kTogetherPiece;
+    for (size_t i = 0; i < n; i += piece) {
+      const size_t size = std::min(piece, n - i);
+      for (size_t k = 0; k < together; ++k) {
+        normalizers[k].write(x + k * n + i, job.weight, job.bias, y + k * n + i, size, i);
+      }
+    }
+  }
+}
+
+/// Rows of up to kShortRun values, float32; kWide: of so few that all are written in float64.
+template <bool kWide>
 void normalize_short(const RowsJob<float>& job) {
+  using Wide = NormalizerF32::Wide;
+  using Narrow = NormalizerF32::Narrow<NormalizerF32::Mean::kCorrected>;
   Rows<float> rows(job);
   const size_t n = rows.job.scaling.size;
   for (; rows.are_left(); rows.next_row()) {
@@ -80,13 +114,17 @@ void normalize_short(const RowsJob<float>& job) {
       normalizer = statistics(rows, rows.x);
     }
     rows.begin(normalizer);
-    NormalizerF32::write_all(NormalizerF32::Wide(normalizer), rows.x, rows.job.weight, rows.job.bias, rows.y, n, 0);
+    if (kWide || normalizer.wide) {
+      NormalizerF32::write_all(Wide(normalizer), rows.x, rows.job.weight, rows.job.bias, rows.y, n, 0);
+    } else {
+      NormalizerF32::write_all(Narrow(normalizer), rows.x, rows.job.weight, rows.job.bias, rows.y, n, 0);
+    }
   }
 }
 
 // How far ahead of the stores y is loaded, so that its cache lines are there in time. At least two whole rows follow.
 constexpr size_t kTouchAhead = 96;
-static_assert(kTouchAhead <= kShortRun);
+static_assert(kTouchAhead <= 2 * kShortRun);
 
 /// Writes the present row and, in the same loop, takes the plain sums of another, so that memory and arithmetic
 /// overlap.
@@ -180,17 +218,18 @@ void uncentered_ahead(const RowsJob<float>& job) {
 // Calls go through a table so that no optimizer merges the kernels into their dispatcher, which costs them registers.
 using KernelF32 = void (*)(const RowsJob<float>&);
 constexpr KernelF32 kAhead[2] = {uncentered_ahead, centered_ahead};
-constexpr KernelF32 kOthers[2] = {normalize_short, normalize_each<RunF32>};
+constexpr KernelF32 kShort[2] = {normalize_short<false>, normalize_short<true>};
 
 }  // namespace
 
 void normalize_rows(const RowsJob<float>& job) {
   const size_t n = job.scaling.size;
-  const bool ahead = n > kShortRun && n <= kLongestFusedRun;
-  const KernelF32 kernel = ahead ? kAhead[is_centered(job.scaling.op) ? 1 : 0] : kOthers[n > kShortRun ? 1 : 0];
+  const KernelF32 kernel = n <= kShortRun          ? kShort[n < kLeastNarrow ? 1 : 0]
+                           : n <= kLongestFusedRun ? kAhead[is_centered(job.scaling.op) ? 1 : 0]
+                                                   : normalize_long;
   kernel(job);
 }
 
-void normalize_rows(const RowsJob<double>& job) { normalize_each<RunF64>(job); }
+void normalize_rows(const RowsJob<double>& job) { normalize_each(job); }
 
 }  // namespace layernorm

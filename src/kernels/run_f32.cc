@@ -48,7 +48,8 @@ bool RunF32::next_pass() {
   const Moments moments(sums_.d(), sums_.square(), scaling_.size, centered_);
   const bool wide = pass_ >= Pass::kWide;
   if (wide ? moments.hold_in_f64() || pass_ == Pass::kWideAgain : moments.hold_in_f32(scaling_.eps_inside())) {
-    normalizer_.set(shift_, moments.d, moments.variance, scaling_, weight_bound_, wide);
+    normalizer_.set(shift_, moments.d, moments.variance, scaling_, weight_bound_,
+                    wide && writes_wide(moments, scaling_));
     return false;
   }
   const double mean = shift_ + moments.d;

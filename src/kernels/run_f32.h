@@ -53,12 +53,17 @@ struct NormalizerF32 {
     multiplier = std::isinf(factor) ? 0 : factor;
     mean_f32 = static_cast<float>(mean());
     multiplier_f32 = static_cast<float>(multiplier);
+    correction = -0.0F;  // adds nothing, not even to -0
+    wide = is_wide;
+    if (d == 0) return;  // the mean is a float32, or there is none
     const double rest = (static_cast<double>(mean_f32) - shift - d) * multiplier;
     // What is left out, and the rounding of what is not, must stay small against 2^-23 / weight.
     const double weighted = std::fabs(rest) * (weight > 1 ? weight : 1);
-    // -0 adds nothing, not even to -0.
-    correction = weighted > 0x1p-28 ? static_cast<float>(rest) : -0.0F;
-    wide = is_wide || !(weighted <= 0x1p-4);
+    // By bits: to choose a float, engines branch, and this goes either way.
+    const uint32_t counts = simd::held(0U - static_cast<uint32_t>(weighted > 0x1p-28));
+    const auto bits = std::bit_cast<uint32_t>(static_cast<float>(rest));
+    correction = std::bit_cast<float>((bits & counts) | (0x80000000U & ~counts));
+    wide = wide || !(weighted <= 0x1p-4);
   }
 
   /// Whether adding the correction changes anything.
@@ -158,8 +163,10 @@ struct NormalizerF32 {
   }
 };
 
-/// Runs of up to this many values are done in float64 throughout: half an ulp, and no slower.
-inline constexpr size_t kShortRun = 96;
+/// Sums of runs of up to this many values, less than a flush, are taken in float64: what else there is to do takes as long.
+inline constexpr size_t kShortRun = kFlush - 1;
+/// Runs of fewer are written in float64 as well.
+inline constexpr size_t kLeastNarrow = kStep;
 /// Of weights that are not read for it.
 inline constexpr double kLargeWeight = 0x1p14;
 
@@ -197,6 +204,9 @@ struct Moments {
   [[nodiscard]] bool hold_in_f32(double eps) const {
     return d * d <= variance / 4 && variance + eps >= 0x1p-100 && std::isfinite(second);
   }
+
+  /// Whether float32 does to write with such sums of float64: where squares neither vanish nor overflow.
+  [[nodiscard]] bool write_in_f32(double eps) const { return variance + eps >= 0x1p-100 && second < 0x1p126; }
 
   /// Float64 sums lose 2 * 5 of their 53 bits at most when the mean is 2^5 deviations off the shift.
   [[nodiscard]] bool hold_in_f64() const { return !centered || d * d <= variance * 0x1p10; }
@@ -251,8 +261,13 @@ class RunF32 {
   static bool accept_first(const SumsF32& sums, const Scaling& scaling, double weight_bound, NormalizerF32& out) {
     const Moments moments(sums.d(), sums.square(), scaling.size, is_centered(scaling.op));
     if (kWide ? !moments.hold_in_f64() : !moments.hold_in_f32(scaling.eps_inside())) return false;
-    out.set(0, moments.d, moments.variance, scaling, weight_bound, kWide);
+    out.set(0, moments.d, moments.variance, scaling, weight_bound, kWide && writes_wide(moments, scaling));
     return true;
+  }
+
+  /// Whether sums of float64 are followed by float64 to write: where float32 does not do, or gains nothing.
+  static bool writes_wide(const Moments& moments, const Scaling& scaling) {
+    return scaling.size < kLeastNarrow || !moments.write_in_f32(scaling.eps_inside());
   }
 
  private:

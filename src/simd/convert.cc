@@ -1,5 +1,5 @@
 // A block of 8 takes the same instructions and time, whatever its values are. Arithmetic never meets a NaN, whose bits it
-// would leave to the engine.
+// would leave to the engine: one of 16 bits keeps its bits, and becomes all ones when it is cut off.
 #include "simd/convert.h"
 
 #include <algorithm>
@@ -54,11 +54,6 @@ inline void for_each_block(const From* from, To* to, size_t n, void (*convert)(c
 /// Float32 has bits enough that a value rounded to odd (cut off, the last bit set if anything was lost) rounds to 16 bits
 /// as the float64 does.
 float round_to_odd(double v) {
-  if (std::isnan(v)) {
-    const auto bits = std::bit_cast<uint64_t>(v);
-    const auto sign = static_cast<uint32_t>(bits >> 32) & 0x80000000U;
-    return std::bit_cast<float>(sign | 0x7fc00000U | (static_cast<uint32_t>(bits >> 29) & 0x003fffffU));
-  }
   const auto nearest = static_cast<float>(v);
   auto bits = std::bit_cast<uint32_t>(nearest);
   bits -= static_cast<uint32_t>(std::fabs(static_cast<double>(nearest)) > std::fabs(v));
@@ -81,11 +76,11 @@ float round_to_odd(double v) {
 }  // namespace
 
 void float16_to_float32(const uint16_t* from, float* to, size_t n) {
-  const v128_t magnitude = splat16(0x7fff), largest = splat16(0x7bff), infinity = splat16(0x7c00);
+  const v128_t magnitude = splat16(0x7fff), largest = splat16(0x7bff);
   const v128_t smallest_normal = splat16(0x0400);
   // Of float32's upper half:
   const v128_t rebias = splat16((127 - 15) << 7), smallest_normal_upper = splat16((127 - 14) << 7);
-  const v128_t exponent = splat16(0x7f80), quiet = splat16(0x0040);
+  const v128_t exponent = splat16(0x7f80);
   const v128_t zero = wasm_i16x8_splat(0);
   for_each_block(from, to, n, float16_to_float32, [=](const uint16_t* h_at, float* f_at) {
     const v128_t h = wasm_v128_load(h_at);
@@ -97,8 +92,7 @@ void float16_to_float32(const uint16_t* from, float* to, size_t n) {
     const v128_t lower = wasm_i16x8_shl(h, 13);
     // What the subtraction must not see: the sign, as 0 has one, and the exponent of infinities and NaN.
     const v128_t not_finite = wasm_v128_and(wasm_i16x8_gt(m, largest), exponent);
-    const v128_t nan = wasm_v128_and(wasm_i16x8_gt(m, infinity), quiet);
-    const v128_t rest = wasm_v128_or(wasm_v128_xor(h, m), wasm_v128_or(not_finite, nan));
+    const v128_t rest = wasm_v128_or(wasm_v128_xor(h, m), not_finite);
     const v128_t low = wasm_f32x4_sub(join_low(lower, upper), join_low(zero, excess));
     const v128_t high = wasm_f32x4_sub(join_high(lower, upper), join_high(zero, excess));
     wasm_v128_store(f_at, wasm_v128_or(low, join_low(zero, rest)));
@@ -110,8 +104,7 @@ void float32_to_float16(const float* from, uint16_t* to, size_t n) {
   const v128_t magnitude = splat32(0x7fffffff), exponent = splat32(0x7f800000);
   const v128_t beyond = splat32((127 + 16) << 23), smallest_normal = splat32((127 - 14) << 23);
   const v128_t bits_dropped = splat32(13 << 23), rebias = splat32((127 - 1) << 10);
-  const v128_t payload_mask = splat32(0x03ff);
-  const v128_t sign16 = splat16(0x8000), quiet16 = splat16(0x0200);
+  const v128_t sign16 = splat16(0x8000);
   const auto round = [=](v128_t f) {
     // 2^16 stands for all that is larger: it becomes infinity.
     const v128_t m = wasm_i32x4_min(wasm_v128_and(f, magnitude), beyond);
@@ -126,12 +119,9 @@ void float32_to_float16(const float* from, uint16_t* to, size_t n) {
     const v128_t low = wasm_v128_load(f_at), high = wasm_v128_load(f_at + 4);
     const v128_t rounded = wasm_i16x8_narrow_i32x4(round(low), round(high));
     const v128_t is_nan = wasm_i16x8_narrow_i32x4(wasm_f32x4_ne(low, low), wasm_f32x4_ne(high, high));
-    const v128_t payload = wasm_i16x8_narrow_i32x4(wasm_v128_and(wasm_u32x4_shr(low, 13), payload_mask),
-                                                   wasm_v128_and(wasm_u32x4_shr(high, 13), payload_mask));
-    const v128_t nan = wasm_v128_and(is_nan, wasm_v128_or(payload, quiet16));
     // Narrowing saturates, which keeps the sign.
     const v128_t sign = wasm_v128_and(wasm_i16x8_narrow_i32x4(low, high), sign16);
-    wasm_v128_store(h_at, wasm_v128_or(rounded, wasm_v128_or(sign, nan)));
+    wasm_v128_store(h_at, wasm_v128_or(rounded, wasm_v128_or(sign, is_nan)));
   });
 }
 
@@ -140,30 +130,27 @@ void float64_to_float16(const double* from, uint16_t* to, size_t n) {
 }
 
 void bfloat16_to_float32(const uint16_t* from, float* to, size_t n) {
-  const v128_t magnitude = splat16(0x7fff), infinity = splat16(0x7f80), quiet = splat16(0x0040);
   const v128_t zero = wasm_i16x8_splat(0);
   for_each_block(from, to, n, bfloat16_to_float32, [=](const uint16_t* b_at, float* f_at) {
     const v128_t b = wasm_v128_load(b_at);
-    const v128_t is_nan = wasm_i16x8_gt(wasm_v128_and(b, magnitude), infinity);
-    const v128_t upper = wasm_v128_or(b, wasm_v128_and(is_nan, quiet));
-    wasm_v128_store(f_at, join_low(zero, upper));
-    wasm_v128_store(f_at + 4, join_high(zero, upper));
+    wasm_v128_store(f_at, join_low(zero, b));
+    wasm_v128_store(f_at + 4, join_high(zero, b));
   });
 }
 
 void float32_to_bfloat16(const float* from, uint16_t* to, size_t n) {
   const v128_t low_half = splat32(0xffff);
-  const v128_t one16 = splat16(1), below_half16 = splat16(0x7ffe), quiet16 = splat16(0x0040);
+  const v128_t one16 = splat16(1), below_half16 = splat16(0x7ffe);
   for_each_block(from, to, n, float32_to_bfloat16, [=](const float* f_at, uint16_t* b_at) {
     const v128_t low = wasm_v128_load(f_at), high = wasm_v128_load(f_at + 4);
     const v128_t is_nan = wasm_i16x8_narrow_i32x4(wasm_f32x4_ne(low, low), wasm_f32x4_ne(high, high));
     const v128_t upper = wasm_u16x8_narrow_i32x4(wasm_u32x4_shr(low, 16), wasm_u32x4_shr(high, 16));
     const v128_t lower = wasm_u16x8_narrow_i32x4(wasm_v128_and(low, low_half), wasm_v128_and(high, low_half));
     // What is cut off, more than a half, or a half where the last bit that stays is odd, carries: the average, which adds one
-    // more, is of 17 bits. Not in NaN, which it would carry into the sign.
+    // more, is of 17 bits.
     const v128_t half = wasm_i16x8_add(wasm_v128_and(upper, one16), below_half16);
-    const v128_t carry = wasm_u16x8_shr(wasm_v128_andnot(wasm_u16x8_avgr(lower, half), is_nan), 15);
-    wasm_v128_store(b_at, wasm_i16x8_add(wasm_v128_or(upper, wasm_v128_and(is_nan, quiet16)), carry));
+    const v128_t carry = wasm_u16x8_shr(wasm_u16x8_avgr(lower, half), 15);
+    wasm_v128_store(b_at, wasm_v128_or(wasm_i16x8_add(upper, carry), is_nan));
   });
 }
 

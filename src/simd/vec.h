@@ -72,6 +72,12 @@ inline v128_t held(v128_t constant) {
   return constant;
 }
 inline F32x4 held(F32x4 constant) { return {held(constant.v)}; }
+inline uint32_t held(uint32_t mask) {
+#ifdef __wasm__
+  asm("" : "+r"(mask));
+#endif
+  return mask;
+}
 inline F64x2 held(F64x2 constant) { return {held(constant.v)}; }
 
 /// Brings p's cache line near. The load is volatile: nobody uses its value.

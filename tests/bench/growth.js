@@ -6,12 +6,13 @@
  *   node tests/bench/growth.js layerNorm groupNorm --typed     plain calls with typed arrays and `out` instead
  *
  * Each length is timed beside its two neighbours, in turn: what one of them takes for an element, over what another one takes, is the
- * cliff there. The last line has the steepest beyond 64 elements.
+ * cliff there. At the end stand tables in Markdown, with the steepest cliff beyond 64 elements.
  */
 import { parseArgs } from "node:util";
 import * as layernorm from "../../dist/index.js";
 import { Random } from "../js/data.js";
 import { describeMachine, ensureBuilt } from "./machine.js";
+import { table } from "./markdown.js";
 import { median } from "./stats.js";
 import { timeInterleaved } from "./timing.js";
 
@@ -134,11 +135,19 @@ async function measure(name, sizes) {
 /** @param {number} ns for an element of 4 bytes read and 4 written */
 const speed = (ns) => (8 / ns).toPrecision(3).padStart(7);
 
-/** @param {string} name */
+/**
+ * @typedef {object} Growth GB/s by the length of 2^20 elements' runs, and by the number of runs of 768
+ * @property {string} name
+ * @property {Map<number, string>} lengths
+ * @property {Map<number, string>} runs
+ * @property {{ cliff: number, length: number }} steepest
+ */
+
+/** @param {string} name @returns {Promise<Growth>} */
 async function grow(name) {
   console.log(`\n${name}, GB/s\n`);
-  /** @type {{ cliff: number, length: number }} */
-  let steepest = { cliff: 0, length: 0 };
+  const steepest = { cliff: 0, length: 0 };
+  const growth = { name, lengths: new Map(), runs: new Map(), steepest };
   for (let length = 1; length <= LONGEST; length = length < 64 ? length * 2 : length * 4) {
     const lengths = [length - 1, length, length + 1].filter((n) => n > 0);
     const each = await measure(
@@ -146,15 +155,32 @@ async function grow(name) {
       lengths.map((n) => [Math.max(1, Math.round(ELEMENTS / length)), n]),
     );
     const cliff = Math.max(...each) / Math.min(...each);
-    if (length > CLIFF_FROM && cliff > steepest.cliff) steepest = { cliff, length };
+    if (length > CLIFF_FROM && cliff > steepest.cliff) Object.assign(steepest, { cliff, length });
+    growth.lengths.set(length, speed(each[lengths.indexOf(length)]));
     const cells = lengths.map((n, i) => `${`${n}`.padStart(9)} ${speed(each[i])}`);
     console.log(`  runs of ${cells.join("")}   ${cliff.toFixed(2)}`);
   }
   for (let runs = 1; runs <= 65536; runs *= 4) {
     const [ns] = await measure(name, [[runs, 768]]);
+    growth.runs.set(runs, speed(ns));
     console.log(`  ${`${runs}`.padStart(6)} runs of 768 ${speed(ns)}`);
   }
-  return `${name}: neighbours within ${steepest.cliff.toFixed(2)} of each other, at ${steepest.length} +- 1`;
+  return growth;
+}
+
+/**
+ * A row for each size, a column for each operation.
+ *
+ * @param {string} head
+ * @param {Growth[]} all
+ * @param {(growth: Growth) => Map<number, string>} of
+ */
+function tableOf(head, all, of) {
+  const sizes = [...of(all[0]).keys()];
+  return [
+    [head, ...all.map(({ name }) => name)],
+    ...sizes.map((size) => [`${size}`, ...all.map((each) => of(each).get(size)?.trim() ?? "")]),
+  ];
 }
 
 const names = positionals.length > 0 ? positionals : Object.keys(OPERATIONS);
@@ -164,6 +190,10 @@ for (const name of names) {
 ensureBuilt(console.log);
 const machine = describeMachine(`Node.js ${process.versions.node}`);
 console.log(`${machine.cpu}, ${machine.cores} cores, ${machine.system}, ${machine.engine}`);
-const lines = [];
-for (const name of names) lines.push(await grow(name));
-console.log(`\n${lines.join("\n")}`);
+/** @type {Growth[]} */
+const all = [];
+for (const name of names) all.push(await grow(name));
+const cliffs = all.map(({ steepest: { cliff, length } }) => `${cliff.toFixed(2)} at ${length}`);
+const lengths = tableOf("length of a run", all, (growth) => growth.lengths);
+console.log(`\n${table([...lengths, ["steepest cliff", ...cliffs]])}`);
+console.log(`\n${table(tableOf("runs of 768", all, (growth) => growth.runs))}`);

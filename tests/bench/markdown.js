@@ -10,7 +10,7 @@ import { isMatrix, labelOf, MATRIX_OPERATIONS, specOf, titleOf } from "./tasks.j
 /** @typedef {typeof MATRIX_OPERATIONS[number]} Operation */
 
 /** @param {string[][]} rows the first is the header @returns {string} first column to the left, the others to the right */
-function table([header, ...rows]) {
+export function table([header, ...rows]) {
   const rule = header.map((_, j) => (j === 0 ? "---" : "---:"));
   return [header, rule, ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }

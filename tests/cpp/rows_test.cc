@@ -231,6 +231,39 @@ INSTANTIATE_TEST_SUITE_P(Lengths, Rows,
                                   std::to_string(std::get<1>(parameters.param));
                          });
 
+// Of those that share their parameters several are written together.
+TEST(LongRows, AreExactAndHaveTheSameBitsAloneInABatchAndInPlace) {
+  for (const size_t n : {size_t{65'537}, size_t{163'840}, size_t{163'841}, size_t{200'003}}) {
+    constexpr size_t kRows = 6;
+    std::vector<float> x = uniform_values<float>(21, kRows * n);
+    for (size_t i = 0; i < n; ++i) x[n + i] += 1000;         // a run that needs its mean first
+    for (size_t i = 0; i < n; ++i) x[3 * n + i] *= 0x1p90F;  // and one that needs float64
+    const std::vector<float> weight = uniform_values<float>(22, n);
+    const std::vector<double> bias = uniform_values<double>(23, n);
+    Options options;
+    options.weight = Parameter(std::span<const float>(weight));
+    for (const Parameter& each : {Parameter(), Parameter(std::span<const double>(bias))}) {
+      options.bias = each;
+      for (const Op op : {Op::layer_norm, Op::rms_norm}) {
+        std::vector<float> batch(x.size());
+        ASSERT_EQ(call<float>(op, x, n, options, batch), Status::ok);
+        EXPECT_LE((largest_error<float>(op, x, n, options, batch)), 3) << n;
+        std::vector<float> alone(x.size());
+        for (size_t begin = 0, rows = 1; begin < kRows; begin += rows, ++rows) {
+          rows = std::min(rows, kRows - begin);
+          ASSERT_EQ(call<float>(op, std::span<const float>(x).subspan(begin * n, rows * n), n, options,
+                                std::span(alone).subspan(begin * n, rows * n)),
+                    Status::ok);
+        }
+        EXPECT_EQ(batch, alone) << n;
+        std::vector<float> in_place = x;
+        ASSERT_EQ(call<float>(op, in_place, n, options, in_place), Status::ok);
+        EXPECT_EQ(batch, in_place) << n;
+      }
+    }
+  }
+}
+
 TEST(Checks, AnswerBeforeAnythingIsWritten) {
   const std::vector<float> x = uniform_values<float>(16, 12);
   const std::vector<float> three(3, 1.0F);
