@@ -1,6 +1,7 @@
 #include "kernels/backward.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "kernels/elements.h"
 #include "kernels/narrow_gradient.h"
@@ -77,14 +78,12 @@ class Backward {
         wide_(call, layout, scaling, gradients_) {}
 
   void run() {
-    if (shares_rows()) {
+    if (kSplitsSums && call_.log != nullptr && !call_.is_part) {
+      join();
+    } else if (shares_rows()) {
       for (uint64_t i = 0; i < kept_.count(); i += NarrowGradient::kRows) {
         const auto count = static_cast<size_t>(std::min<uint64_t>(NarrowGradient::kRows, kept_.count() - i));
-        if (kSplitsSums && call_.log != nullptr && !call_.is_part) {
-          logged_rows(i, count);
-        } else {
-          rows(i, count);
-        }
+        rows(i, count);
       }
     } else {
       for (uint64_t i = 0; i < kept_.count(); ++i) run_at(i, is_narrow_);
@@ -182,7 +181,7 @@ class Backward {
     write_rows();
     gradients_.move_to(offsets);
     if constexpr (kSplitsSums) {
-      if (logs) return leave(log_at(begin), waited, n);
+      if (logs) return leave(log_at(begin / NarrowGradient::kRows), waited, count);
     }
     if (narrow_.end_rows(n)) return;
     for (size_t r = 0; r < count; ++r) {
@@ -190,35 +189,53 @@ class Backward {
     }
   }
 
-  // What rows leave for the thread that makes the sums: what to do, and what they contribute.
+  // What rows leave for the thread that makes the sums: which of them are in these, and whether they are all there is to do.
   struct Log {
     bool waited[NarrowGradient::kRows];
-    bool is_finite;
+    bool is_finite, is_whole;
     alignas(16) std::byte sums[16];  // and more
   };
+  static_assert(offsetof(Log, sums) == 16);
 
-  [[nodiscard]] Log& log_at(uint64_t begin) const {
-    const size_t size = row_log_size(static_cast<size_t>(layout_.size));
-    return *reinterpret_cast<Log*>(call_.log + begin / NarrowGradient::kRows * size);
+  [[nodiscard]] size_t log_step() const { return row_log_size(static_cast<size_t>(layout_.size)); }
+  [[nodiscard]] Log& log_at(uint64_t group) const { return *reinterpret_cast<Log*>(call_.log + group * log_step()); }
+
+  void leave(Log& log, const bool* waited, size_t count) const {
+    std::copy_n(waited, count, log.waited);
+    log.is_finite = narrow_.log_rows(static_cast<size_t>(layout_.size), log.sums);
+    log.is_whole = log.is_finite && std::all_of(waited, waited + count, [](bool each) { return each; });
   }
 
-  void leave(Log& log, const bool* waited, size_t n) const {
-    std::copy_n(waited, NarrowGradient::kRows, log.waited);
-    log.is_finite = narrow_.log_rows(n, log.sums);
-  }
-
-  // What `rows` does once more where rows were left to others.
-  void logged_rows(uint64_t begin, size_t count) {
+  // What `rows` would have added, in its order.
+  void join() {
     const auto n = static_cast<size_t>(layout_.size);
-    const Log& log = log_at(begin);
-    for (size_t r = 0; r < count; ++r) {
-      if (!log.waited[r]) run_at(begin + r, false);
+    const uint64_t groups = (kept_.count() + NarrowGradient::kRows - 1) / NarrowGradient::kRows;
+    for (uint64_t group = 0; group < groups;) {
+      gradients_.move_to(kept_.at(group * NarrowGradient::kRows, {}));
+      size_t whole = 0;
+      while (group + whole < groups && log_at(group + whole).is_whole) ++whole;
+      if (whole > 0) {
+        narrow_.add_logged(whole, n, log_at(group).sums, log_step());
+        group += whole;
+      } else {
+        join_rows(group++);
+      }
     }
+  }
+
+  // Of which some go by themselves.
+  void join_rows(uint64_t group) {
+    const uint64_t begin = group * NarrowGradient::kRows;
+    const Log& log = log_at(group);
+    const auto run_those = [&](bool waited) {
+      for (size_t r = 0; r < NarrowGradient::kRows && begin + r < kept_.count(); ++r) {
+        if (log.waited[r] == waited) run_at(begin + r, waited);
+      }
+    };
+    run_those(false);
+    if (!log.is_finite) return run_those(true);
     gradients_.move_to(kept_.at(begin, {}));
-    if (log.is_finite) return narrow_.add_logged(n, log.sums);
-    for (size_t r = 0; r < count; ++r) {
-      if (log.waited[r]) run_at(begin + r, true);
-    }
+    narrow_.add_logged(1, static_cast<size_t>(layout_.size), log.sums, log_step());
   }
 
   // Whether float32 does for a row, which then waits to be written.

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/narrow.h"
-
 namespace layernorm {
 
 uint64_t count_elements(const Call& call) {

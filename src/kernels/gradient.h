@@ -2,6 +2,7 @@
 #ifndef LAYERNORM_KERNELS_GRADIENT_H_
 #define LAYERNORM_KERNELS_GRADIENT_H_
 
+#include "kernels/narrow.h"
 #include "kernels/offsets.h"
 #include "kernels/wide.h"
 
@@ -42,6 +43,12 @@ class Gradient {
   [[nodiscard]] bool is_contiguous() const { return !is_wanted() || (!whole_ && places_.is_contiguous()); }
   /// Adds what any number of elements from the first on contribute then.
   void add_first(size_t n, const float* values);
+  /// What several have left in memory, so many elements from one to the next, where the sums are there too.
+  void add_first_of(size_t count, size_t n, const float* values, size_t stride) {
+    if (!is_wanted()) return;
+    sums(places_.base(), n);
+    accumulate_in_turn(values, stride, count, high_, n);
+  }
 
   /// Rounds the sums.
   void finish();

@@ -267,4 +267,27 @@ void accumulate(const float* from, double* to, size_t n) {
   for (; i < n; ++i) to[i] += from[i];
 }
 
+void accumulate_in_turn(const float* from, size_t stride, size_t count, double* to, size_t n) {
+  // A cache line of each, to sums that stay in registers.
+  constexpr size_t kColumns = 16;
+  for (size_t i = 0; i < n; i += kColumns) {
+    if (n - i < kColumns) {
+      for (size_t k = 0; k < count; ++k) accumulate(from + k * stride + i, to + i, n - i);
+      return;
+    }
+    F64x2 sums[kColumns / 2];
+    for (size_t c = 0; c < kColumns / 2; ++c) sums[c] = simd::load(to + i + 2 * c);
+    const float* at = from + i;
+    LAYERNORM_ROLLED
+    for (size_t k = 0; k < count; ++k, at += stride) {
+      for (size_t c = 0; c < kColumns; c += kLanes) {
+        const F32x4 v = simd::load(at + c);
+        sums[c / 2] = sums[c / 2] + simd::promote_low(v);
+        sums[c / 2 + 1] = sums[c / 2 + 1] + simd::promote_high(v);
+      }
+    }
+    for (size_t c = 0; c < kColumns / 2; ++c) simd::store(to + i + 2 * c, sums[c]);
+  }
+}
+
 }  // namespace layernorm

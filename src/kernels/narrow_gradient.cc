@@ -206,10 +206,10 @@ bool NarrowGradient::log_rows(size_t n, std::byte* log) const {
   return are_finite(scratch_, n);
 }
 
-void NarrowGradient::add_logged(size_t n, const std::byte* log) {
+void NarrowGradient::add_logged(size_t count, size_t n, const std::byte* log, size_t stride) {
   const auto* sums = reinterpret_cast<const float*>(log);
-  gradients_.of(Operand::weight).add_first(n, sums);
-  gradients_.of(Operand::bias).add_first(n, sums + n);
+  gradients_.of(Operand::weight).add_first_of(count, n, sums, stride / sizeof(float));
+  gradients_.of(Operand::bias).add_first_of(count, n, sums + n, stride / sizeof(float));
 }
 
 }  // namespace layernorm

@@ -54,7 +54,8 @@ class NarrowGradient {
   /// The same in two steps: their contributions in memory, of which `log_size` says how much, to be added by `add_logged`.
   [[nodiscard]] static constexpr size_t log_size(size_t n) { return 2 * n * sizeof(float); }
   [[nodiscard]] bool log_rows(size_t n, std::byte* log) const;
-  void add_logged(size_t n, const std::byte* log);
+  /// Of several, so many bytes from one to the next.
+  void add_logged(size_t count, size_t n, const std::byte* log, size_t stride);
 
  private:
   void hold(size_t position, size_t n);
