@@ -125,7 +125,7 @@ class RunnerOf final : public Runner {
       typename Affine<T>::Normalized normalized[kBlock];
       for (size_t i = 0; i < n; i += kBlock) {
         const size_t size = n - i < kBlock ? n - i : kBlock;
-        for (size_t k = 0; k < size; ++k) normalized[k] = normalizer.normalize(from[i + k]);
+        normalizer.normalize(from + i, size, normalized);
         affine_.apply(normalized, position + i, size, to + i);
       }
     }
