@@ -13,6 +13,10 @@
 
 namespace layernorm {
 
+/// y = (normalized * w + b) * (1 + scale) + shift in float64, rounded once.
+void finish_all(const double* normalized, const float* w, const float* b, const float* scale, const float* shift,
+                size_t n, float* y);
+
 /// The parameters along the inner dimensions of a view.
 template <class T>
 class Affine {
@@ -73,7 +77,11 @@ class Affine {
     const T* b = bias.at(position, n);
     const T* scale = scale_.at(position, n);
     const T* shift = shift_.at(position, n);
-    for (size_t i = 0; i < n; ++i) y[i] = finish(normalized[i], w[i], b[i], scale[i], shift[i]);
+    if constexpr (sizeof(T) == 4) {
+      finish_all(normalized, w, b, scale, shift, n, y);
+    } else {
+      for (size_t i = 0; i < n; ++i) y[i] = finish(normalized[i], w[i], b[i], scale[i], shift[i]);
+    }
   }
 
   void activate(T* y, size_t n) const {
@@ -89,10 +97,6 @@ class Affine {
   static bool folds(const Call& call) {
     return is_conditional(call) && call.parameter(Operand::weight).kind == Parameter::Kind::none &&
            call.parameter(Operand::bias).kind == Parameter::Kind::none;
-  }
-
-  static float finish(double v, float w, float b, float scale, float shift) {
-    return static_cast<float>((v * w + b) * (1 + static_cast<double>(scale)) + shift);
   }
 
   static double finish(TwoPart v, double w, double b, double scale, double shift) {

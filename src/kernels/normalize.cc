@@ -156,6 +156,7 @@ class Loops {
 
   // The first run from `next` on, or `end`, whose weight bound is not that of the run at some offsets.
   uint64_t agreeing(Runner& runner, const Offsets& offsets, uint64_t next, uint64_t end) const {
+    if (runner.has_one_bound()) return end;
     const double bound = runner.weight_bound(offsets);
     Offsets there;
     for (; next < end; ++next) {

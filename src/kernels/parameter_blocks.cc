@@ -45,14 +45,12 @@ void ParameterSource::set(const Call& call, Operand operand, size_t first, size_
 }
 
 void ParameterSource::read(size_t position, size_t n, double* to) {
-  for (size_t done = 0; done < n;) {
-    const Stretch from = stretch(position + done);
-    const size_t length = from.length < n - done ? from.length : n - done;
-    const size_t distinct = from.repeats ? 1 : length;
-    convert(dtype_, address(from.element, distinct), DType::float64, to + done, distinct);
-    for (size_t i = distinct; i < length; ++i) to[done + i] = to[done];
-    done += length;
-  }
+  each_stretch(stretch(position), position, n, [&](uint64_t from, size_t length, bool repeats) {
+    const size_t distinct = repeats ? 1 : length;
+    convert(dtype_, address(from, distinct), DType::float64, to, distinct);
+    for (size_t i = distinct; i < length; ++i) to[i] = to[0];
+    to += length;
+  });
 }
 
 // Where elements in turn stand, at most kBlock.

@@ -58,6 +58,25 @@ class ParameterPlaces {
   };
   [[nodiscard]] Stretch stretch(size_t position) const;
 
+  /// Visits the stretches of n positions, of which the first is known: visit(element, length, repeats).
+  template <class Visit>
+  void each_stretch(Stretch at, size_t position, size_t n, const Visit& visit) const {
+    for (;;) {
+      const size_t length = std::min(at.length, n);
+      visit(at.element, length, at.repeats);
+      if (length == n) return;
+      n -= length;
+      position += length;
+      if (at.repeats && rank_ == 2) {
+        // As the channels of a group: without the divisions that finding a position takes.
+        at.element += strides_[0];
+        at.length = sizes_[1];
+      } else {
+        at = stretch(position);
+      }
+    }
+  }
+
  private:
   // All of it is left unset until set() is called; of the arrays an element counts once it was written.
   uint64_t base_;
@@ -113,16 +132,8 @@ class ParameterBlocks {
   ParameterBlocks& operator=(const ParameterBlocks&) = delete;
 
   /// Position 0 is element `base` from now on.
-  [[gnu::noinline]] void move_to(uint64_t base) {
-    if (place_ == Place::kNone) return;
-    if (place_ == Place::kDirect) {
-      direct_ = whole_ + base;
-    } else if (base != source_.base()) {
-      source_.move_to(base);
-      filled_ = within_ = 0;
-      direct_ = nullptr;
-      if (place_ == Place::kRepeated) fill(whole_ != nullptr ? whole_[base] : *converted(0, 1));
-    }
+  void move_to(uint64_t base) {
+    if (place_ != Place::kNone) move(base);
   }
 
   /// A bound on the magnitudes at the first n positions: 2 where all are below, else the largest, NaN counting as larger than
@@ -133,6 +144,18 @@ class ParameterBlocks {
     if (!simd::has_magnitude_from_2(fold(n, join))) return 2;
     const auto larger = [](simd::I32x4 found, simd::F32x4 v) { return simd::max(found, simd::magnitude_bits(v)); };
     return simd::largest_magnitude(fold(n, larger));
+  }
+
+  /// Whether all n elements of a vector that can be read as it is are known to be below 2. Float32 only.
+  [[nodiscard, gnu::noinline]] bool is_below_2(size_t n) const {
+    if (sizeof(T) != 4 || whole_ == nullptr) return false;
+    const auto* whole = reinterpret_cast<const float*>(whole_);
+    simd::I32x4 found = {};
+    size_t i = 0;
+    LAYERNORM_ROLLED
+    for (; i + 4 <= n; i += 4) found = found | simd::as_bits(simd::load(whole + i));
+    if (i < n) found = found | simd::as_bits(simd::load_partial(whole + i, n - i, 0.0F));
+    return !simd::has_magnitude_from_2(found);
   }
 
   /// Keeps the first n elements, where they would be converted at each use, in `room`, which stays as it is.
@@ -190,6 +213,17 @@ class ParameterBlocks {
   void place_directly(const Parameter& parameter) {
     place_ = Place::kDirect;
     whole_ = direct_ = static_cast<const T*>(parameter.data);
+  }
+
+  [[gnu::noinline]] void move(uint64_t base) {
+    if (place_ == Place::kDirect) {
+      direct_ = whole_ + base;
+    } else if (base != source_.base()) {
+      source_.move_to(base);
+      filled_ = within_ = 0;
+      direct_ = nullptr;
+      if (place_ == Place::kRepeated) fill(whole_ != nullptr ? whole_[base] : *converted(0, 1));
+    }
   }
 
   // A constructor's work, which would be compiled twice as one.
@@ -268,15 +302,24 @@ class ParameterBlocks {
     if (is_within(i) || (filled_ >= n && i >= filled_from_ && i + n <= filled_to_)) return block_;
     if (as_is_) return static_cast<const T*>(source_.at(i, n));
     const ParameterSource::Stretch stretch = source_.stretch(i);
-    const bool repeats = stretch.repeats && stretch.length >= n;
-    double values[kBlock];
-    source_.read(i, repeats ? 1 : n, values);
     within_ = filled_ = 0;
-    if (repeats) {
-      repeat(static_cast<T>(values[0]) + offset_);
+    if (stretch.repeats && stretch.length >= n) {
+      double value;
+      if (whole_ == nullptr) source_.read(i, 1, &value);
+      repeat(whole_ != nullptr ? whole_[stretch.element] : static_cast<T>(value) + offset_);
       filled_ = kBlock;
       if (stretch.length >= kBlock) within_ = stretch.length - kBlock + 1;
+    } else if (whole_ != nullptr) {
+      T* to = block_;
+      source_.each_stretch(stretch, i, n, [&](uint64_t from, size_t length, bool repeats) {
+        const T* each = whole_ + from;
+        LAYERNORM_ROLLED
+        for (size_t k = 0; k < length; ++k) to[k] = each[repeats ? 0 : k];
+        to += length;
+      });
     } else {
+      double values[kBlock];
+      source_.read(i, n, values);
       LAYERNORM_ROLLED
       for (size_t k = 0; k < n; ++k) block_[k] = static_cast<T>(values[k]) + offset_;
     }

@@ -23,6 +23,16 @@ void NormalizerF32::write(const float* x, ParameterBlocks<float>& weight, Parame
   }
 }
 
+void NormalizerF32::normalize(const float* x, size_t n, double* to) const {
+  const Wide of(*this);
+  size_t i = 0;
+  LAYERNORM_ROLLED
+  for (; i + simd::F64x2::kLanes <= n; i += simd::F64x2::kLanes) {
+    simd::store(to + i, of.normalize(simd::load_wide(x + i)));
+  }
+  if (i < n) to[i] = ((static_cast<double>(x[i]) - shift) - d) * multiplier;
+}
+
 void RunF32::add(const float* x, size_t n) {
   if (added_ == 0 && n > 0) first_ = x[0];
   added_ += n;

@@ -100,10 +100,12 @@ struct NormalizerF32 {
           d(simd::splat(of.d)),
           multiplier(simd::splat(of.multiplier)) {}
 
+    [[nodiscard]] simd::F64x2 normalize(simd::F64x2 x) const { return ((x - shift) - d) * multiplier; }
+
     [[nodiscard]] simd::F32x4 operator()(simd::F32x4 x, simd::F32x4 w, simd::F32x4 b) const {
       using namespace simd;
-      const F64x2 low = mul_add(((promote_low(x) - shift) - d) * multiplier, promote_low(w), promote_low(b));
-      const F64x2 high = mul_add(((promote_high(x) - shift) - d) * multiplier, promote_high(w), promote_high(b));
+      const F64x2 low = mul_add(normalize(promote_low(x)), promote_low(w), promote_low(b));
+      const F64x2 high = mul_add(normalize(promote_high(x)), promote_high(w), promote_high(b));
       return demote(low, high);
     }
   };
@@ -112,8 +114,8 @@ struct NormalizerF32 {
   void write(const float* x, ParameterBlocks<float>& weight, ParameterBlocks<float>& bias, float* y, size_t n,
              size_t begin) const;
 
-  /// A normalized value in float64, whose rounding does not count.
-  [[nodiscard]] double normalize(float x) const { return ((static_cast<double>(x) - shift) - d) * multiplier; }
+  /// Normalized values in float64, whose rounding does not count.
+  void normalize(const float* x, size_t n, double* to) const;
 
   template <class Normalize>
   static void write_vector(const Normalize& normalize, const float* x, const float* w, const float* b, float* y) {

@@ -146,6 +146,10 @@ struct NormalizerF64 {
     return d * multiplier.high + d * multiplier.low;
   }
 
+  void normalize(const double* x, size_t n, TwoPart* to) const {
+    for (size_t i = 0; i < n; ++i) to[i] = normalize(x[i]);
+  }
+
   /// A normalized value with what its rounding left.
   [[nodiscard]] TwoPart normalize(double x) const {
     const double v = x * scale;

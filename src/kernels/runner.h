@@ -30,6 +30,8 @@ class Runner {
   virtual void rows(const void* x, void* y, size_t rows, double* mean, double* rstd, RowSteps* steps) = 0;
   /// The largest weight that a run meets, as far as it counts. Goes nowhere but to that weight.
   virtual double weight_bound(const Offsets& offsets) = 0;
+  /// Whether that is the same for every run.
+  [[nodiscard]] virtual bool has_one_bound() const = 0;
   [[nodiscard]] virtual RunStatistics statistics() const = 0;
 
  protected:
@@ -76,7 +78,9 @@ class RunnerOf final : public Runner {
         given_(call, affine_, call.rank, call.rank),
         inner_(inner_size(call, first)),
         weighed_(weighs(call, first)),
-        run_(scaling_, 1, contiguous) {}
+        run_(scaling_, 1, contiguous) {
+    find_one_bound(call);
+  }
 
   void place(const Offsets& offsets) override {
     affine_.move_to(offsets);
@@ -88,7 +92,10 @@ class RunnerOf final : public Runner {
     weight_bound(offsets);
   }
 
+  [[nodiscard]] bool has_one_bound() const override { return has_one_bound_; }
+
   double weight_bound(const Offsets& offsets) override {
+    if (has_one_bound_) return weight_bound_;
     const uint64_t base = offsets.of(affine_.weight_role());
     if (base != weighed_at_) {
       weighed_at_ = base;
@@ -118,7 +125,7 @@ class RunnerOf final : public Runner {
       typename Affine<T>::Normalized normalized[kBlock];
       for (size_t i = 0; i < n; i += kBlock) {
         const size_t size = n - i < kBlock ? n - i : kBlock;
-        for (size_t k = 0; k < size; ++k) normalized[k] = normalizer.normalize(from[i + k]);
+        normalizer.normalize(from + i, size, normalized);
         affine_.apply(normalized, position + i, size, to + i);
       }
     }
@@ -160,13 +167,22 @@ class RunnerOf final : public Runner {
     return static_cast<size_t>(size);
   }
 
-  // Where the weight differs between the segments of a run it is not asked how large it is.
-  double weigh() {
-    if (is_given() || !is_centered(scaling_.op)) return 1;
-    // A scale beside a weight and a bias multiplies what is left where these cancel.
-    if (!weighed_ || affine_.has_steps()) return kLargeWeight;
-    return layernorm::weigh(affine_.weight, {scaling_.op, 0, inner_});
+  // Many short runs, each with weights of its own, would else take longer for this than for their arithmetic.
+  void find_one_bound(const Call& call) {
+    has_one_bound_ = true;
+    if (is_given() || sizeof(T) != 4 || !is_centered(scaling_.op)) return;
+    // Where the weight differs between the segments of a run it is not asked how large it is, nor where a scale beside a weight
+    // and a bias multiplies what is left where these cancel.
+    if (!weighed_ || affine_.has_steps()) {
+      weight_bound_ = kLargeWeight;
+    } else if (affine_.weight.is_below_2(call.parameter(affine_.weight_role()).size)) {
+      weight_bound_ = 2;
+    } else {
+      has_one_bound_ = false;
+    }
   }
+
+  double weigh() { return layernorm::weigh(affine_.weight, {scaling_.op, 0, inner_}); }
 
   bool weighs(const Call& call, size_t first) const {
     for (size_t d = 0; d < first; ++d) {
@@ -183,6 +199,7 @@ class RunnerOf final : public Runner {
   bool weighed_;
   uint64_t weighed_at_ = ~uint64_t{0};
   double weight_bound_ = 1;
+  bool has_one_bound_;
   Run run_;
 };
 
