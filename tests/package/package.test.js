@@ -16,7 +16,7 @@ import { graph, pack, ROOT } from "./pack.js";
  * synchronous, so nothing could be loaded later.
  */
 const BESIDE_BUDGETS = { "layernorm/nn": 8 * 1024, "layernorm/tfjs": 44 * 1024 };
-const GZIP_BUDGET = 52 * 1024;
+const GZIP_BUDGET = 54 * 1024;
 
 const { tarball, files, project, installed } = pack();
 const manifest = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
