@@ -50,6 +50,16 @@ const OPERATIONS = {
   meanVarianceNormalize: { operation: "meanVarianceNormalize", geometry: unweighted },
   addRmsNorm: { operation: "addRmsNorm", geometry: rows, inputs: 2 },
   layerNormSilu: { operation: "layerNorm", geometry: rows, options: { activation: "silu" } },
+  layerNormBackward: { operation: "layerNormBackward", geometry: rows, inputs: 2 },
+  rmsNormBackward: { operation: "rmsNormBackward", geometry: rows, inputs: 2 },
+  groupNormBackward: { operation: "groupNormBackward", geometry: groups, inputs: 2 },
+  addRmsNormBackward: { operation: "addRmsNormBackward", geometry: rows, inputs: 3 },
+  layerNormSiluBackward: {
+    operation: "layerNormBackward",
+    geometry: rows,
+    options: { activation: "silu" },
+    inputs: 2,
+  },
 };
 
 const ELEMENTS = 1 << 20;
@@ -95,7 +105,7 @@ function prepare(name, runs, length) {
     all.weight = hold(some(shape.channels), [shape.channels]);
     all.bias = hold(some(shape.channels), [shape.channels]);
   }
-  const outs = inputs === 1 ? ["out"] : ["out", "sumOut"];
+  const outs = operation.endsWith("Backward") ? [] : ["out", "sumOut"].slice(0, inputs);
   for (const out of outs) {
     all[out] = values.typed ? new Float32Array(elements) : zeros(shape.dims);
     if (!values.typed) held.push(all[out]);
