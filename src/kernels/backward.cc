@@ -14,6 +14,17 @@ namespace {
 // What stays near while a run, or a panel of them, is gone through.
 constexpr size_t kStageBytes = NarrowGradient::kMost * sizeof(float);
 
+bool may_be_narrow(const Call& call, const Layout& layout) {
+  return call.dtype != DType::float64 && !layout.columns && !has_steps(call) && call.op != Op::batch_norm;
+}
+
+/// Of the residual and x alone.
+bool is_plain_sum(const Call& call) {
+  return call.parameter(Operand::gate).kind == Parameter::Kind::none &&
+         call.parameter(Operand::sum_bias).kind == Parameter::Kind::none &&
+         (call.y == nullptr || (call.y != call.grad_sum && call.y != call.parameter(Operand::residual).data));
+}
+
 /// Makes the sum that the add forms normalize.
 class SumMaker {
  public:
@@ -63,8 +74,7 @@ class Backward {
         reduced_(call, layout.inner, true),
         has_indices_(!layout.columns && reduced_.count() == 1),
         is_given_(call.parameter(Operand::given_rstd).kind != Parameter::Kind::none),
-        is_narrow_(call.dtype != DType::float64 && !layout.columns && !has_steps(call) && sum == nullptr &&
-                   call.op != Op::batch_norm),
+        is_narrow_(may_be_narrow(call, layout) && (sum == nullptr || is_plain_sum(call))),
         x_(call, Operand::x, call.dtype, call.x),
         grad_output_(call, Operand::grad_output, call.grad_output_dtype, call.grad_output),
         grad_sum_(call, Operand::grad_sum, call.grad_sum_dtype, call.grad_sum),
@@ -75,7 +85,9 @@ class Backward {
         rstd_(call, is_given_ ? Operand::given_rstd : Operand::running_var, first_of_runs(), last_of_runs()),
         gradients_(call, count_elements(call), layout.inner),
         narrow_(call, layout, scaling, gradients_),
-        wide_(call, layout, scaling, gradients_) {}
+        wide_(call, layout, scaling, gradients_) {
+    is_narrow_ = is_narrow_ && gradients_.of(Operand::residual).is_whole();
+  }
 
   void run() {
     if (kSplitsSums && call_.log != nullptr && !call_.is_part) {
@@ -243,7 +255,7 @@ class Backward {
     const auto n = static_cast<size_t>(layout_.size);
     const Tile tile = {(begin + r) * n, 1, n, n, 0, 0};
     const size_t slot = narrow_.waiting();
-    const Rows x = place(x_, tile, bytes(narrow_.room(slot)));
+    const Rows x = place_input(tile, bytes(narrow_.room(slot)));
     bool does;
     if (is_given_) {
       const double mean = mean_.is_there() ? mean_.at(begin, count).high[r] : 0;
@@ -271,8 +283,22 @@ class Backward {
     const size_t count = narrow_.waiting();
     const auto n = static_cast<size_t>(layout_.size);
     narrow_.write_rows(n);
-    if (grad_input_.direct(0) != nullptr) return;
-    for (size_t k = 0; k < count; ++k) grad_input_.write(waiting_[k], n, stages_[k]);
+    const bool is_direct = grad_input_.direct(0) != nullptr;
+    for (size_t k = 0; k < count; ++k) {
+      std::byte* y = is_direct ? grad_input_.direct(waiting_[k]) : stages_[k];
+      if (sum_ != nullptr) {
+        const Tile tile = {waiting_[k], 1, n, n, 0, 0};
+        leave_sum(waiting_[k], n, grad_sum_.is_there() ? place(grad_sum_, tile, bytes(narrow_.room(0))).data : nullptr,
+                  floats(y));
+      }
+      if (!is_direct) grad_input_.write(waiting_[k], n, y);
+    }
+  }
+
+  // The gradient of a sum, of which that of the norm is there, is that of x and of the residual alike.
+  void leave_sum(uint64_t begin, size_t n, const std::byte* grad_sum, float* y) {
+    if (grad_sum != nullptr) accumulate(reinterpret_cast<const float*>(grad_sum), y, n);
+    gradients_.of(Operand::residual).put(begin, n, y);
   }
 
   // Of a row whose values may have been written over, where they were staged.
@@ -280,7 +306,7 @@ class Backward {
     alignas(16) std::byte room[kBlock * sizeof(float)];
     for (size_t i = 0; i < tile.columns; i += kBlock) {
       const size_t n = std::min(kBlock, tile.columns - i);
-      const Rows x = place(x_, {tile.begin + i, 1, n, n, 0, 0}, room);
+      const Rows x = place_input({tile.begin + i, 1, n, n, 0, 0}, room);
       narrow_.add_precise(floats(x.data), grad + i, i, n);
     }
   }
@@ -322,10 +348,9 @@ class Backward {
   }
 
   // What is normalized: x, or the sum.
-  Rows place_input(const Tile& tile) {
-    if (sum_ == nullptr) return place(x_, tile, bytes(narrow_.room(0)));
-    return stage(tile, bytes(narrow_.room(0)),
-                 [&](uint64_t begin, size_t n, std::byte* to) { sum_->make(begin, n, to); });
+  Rows place_input(const Tile& tile, std::byte* room) {
+    if (sum_ == nullptr) return place(x_, tile, room);
+    return stage(tile, room, [&](uint64_t begin, size_t n, std::byte* to) { sum_->make(begin, n, to); });
   }
 
   // Of a run whose values are at hand in `held`, if that is not null.
@@ -366,7 +391,7 @@ class Backward {
   }
 
   void go_through(const Panel& panel, const Tile& tile, Pass pass) {
-    const Rows x = place_input(tile);
+    const Rows x = place_input(tile, bytes(narrow_.room(0)));
     if (pass == Pass::kStatistics) {
       const size_t fold = layout_.columns ? static_cast<size_t>(layout_.fold) : 0;
       statistics_.add(x.data, x.stride / size_, tile.rows, tile.columns, fold);
@@ -388,6 +413,10 @@ class Backward {
       if (pass >= Pass::kNarrowMeans) {
         narrow_.move_to(offsets);
         go_narrow(floats(x.at(row)), floats(grad.at(row)), tile, pass, floats(to.at(row)));
+        if (writes && sum_ != nullptr) {
+          const uint64_t begin = tile.begin + row * tile.stride;
+          leave_sum(begin, tile.columns, has_sum ? of_sum.at(row) : nullptr, floats(to.at(row)));
+        }
         continue;
       }
       wide_.move_to(offsets);

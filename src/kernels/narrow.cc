@@ -267,6 +267,14 @@ void accumulate(const float* from, double* to, size_t n) {
   for (; i < n; ++i) to[i] += from[i];
 }
 
+void accumulate(const float* from, float* to, size_t n) {
+  using namespace simd;
+  size_t i = 0;
+  LAYERNORM_ROLLED
+  for (; i + F32x4::kLanes <= n; i += F32x4::kLanes) store(to + i, load(to + i) + load(from + i));
+  for (; i < n; ++i) to[i] += from[i];
+}
+
 void accumulate_in_turn(const float* from, size_t stride, size_t count, double* to, size_t n) {
   // A cache line of each, to sums that stay in registers.
   constexpr size_t kColumns = 16;

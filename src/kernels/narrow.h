@@ -88,6 +88,7 @@ void write_equal(const NarrowRun& run, float weight, const float* x, const float
 [[nodiscard]] bool are_finite(const NarrowScratch& scratch, size_t n);
 /// to += from.
 void accumulate(const float* from, double* to, size_t n);
+void accumulate(const float* from, float* to, size_t n);
 /// The same with several in turn, so many elements from one to the next.
 void accumulate_in_turn(const float* from, size_t stride, size_t count, double* to, size_t n);
 
