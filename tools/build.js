@@ -6,11 +6,11 @@ import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promi
 import { basename, delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build as bundle } from "esbuild";
-import { minify } from "terser";
 import { ensureEmscripten } from "./emscripten.js";
 import { patchGlue } from "./glue.js";
 import { pack, textOf } from "./pack.js";
 import { run, runScript } from "./process.js";
+import { shrink } from "./shrink.js";
 import { DATA, sections } from "./wasm_reader.js";
 
 /** @typedef {import("./emscripten.js").Emscripten} Emscripten */
@@ -183,23 +183,6 @@ function customSection(name, text) {
   return Buffer.concat([Buffer.from([0, content.length]), content]);
 }
 
-/** Minifies what the bundler made once more: a twentieth of the code. Functions that stand together compress better. */
-async function shrink() {
-  const names = (await readdir(DIST)).filter((name) => name.endsWith(".js"));
-  const files = names.map((name) => join(DIST, name));
-  await Promise.all(
-    files.map(async (file) => {
-      const { code } = await minify(await readFile(file, "utf8"), {
-        module: true,
-        compress: { passes: 3, hoist_funs: true },
-        // Node prints the whole line above an error that nobody catches.
-        format: { max_line_len: 500 },
-      });
-      await writeFile(file, code ?? "");
-    }),
-  );
-}
-
 /** Compiles bindings/ to dist/: one file for each entry, a shared one for what they have in common, and the types. */
 async function compile() {
   await rm(DIST, { recursive: true, force: true });
@@ -211,7 +194,7 @@ async function compile() {
     run(join(BIN, "tsc"), ["-p", "tsconfig.json", "--emitDeclarationOnly"], { cwd: ROOT }),
   ]);
   await copyFile(join(GENERATED, "layernorm.wasm"), join(DIST, "layernorm.wasm"));
-  await Promise.all([shrink(), removeInternalTypes(entries)]);
+  await Promise.all([shrink(DIST), removeInternalTypes(entries)]);
 }
 
 /**

@@ -9,6 +9,7 @@ import temml from "temml";
 import { FORMULAS, PIECES } from "../web/formulas.js";
 import en from "../web/strings/en.js";
 import { installPeers } from "./peers.js";
+import { shrink } from "./shrink.js";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const WEB = join(ROOT, "web");
@@ -21,6 +22,9 @@ const WORKERS = ["exactness", "rms-cost", "speed"].map((id) => `sections/${id}/w
 /** Digits, signs and letters of formulas, beside what stands in the formulas themselves. */
 const MATH_CHARACTERS = "0123456789.,;+−-=≈⋅()[]√∞";
 const ASCII = String.fromCharCode(...Array.from({ length: 95 }, (_, i) => 32 + i));
+
+/** Of ligatures and other forms, kinds of glyphs, metrics of the line that vary, and names of styles: the page asks for none. */
+const UNUSED_TABLES = ["GSUB", "GDEF", "MVAR", "STAT"];
 
 /**
  * The page's fonts, each cut down to the characters that the page has.
@@ -91,6 +95,7 @@ async function bundle(output) {
     logLevel: "warning",
     plugins: [typesetPieces, fillSections],
   });
+  await shrink(output);
   await writeFile(join(output, "licences.txt"), await readLicences(Object.keys(metafile.inputs)));
 }
 
@@ -263,7 +268,7 @@ async function writeFonts(html, folder) {
         "@fontsource-variable/noto-sans",
         `noto-sans-${name}-wght-normal`,
         [...text].filter((character) => has.test(character)).join(""),
-        { variationAxes: { wght: { min: 400, max: 700 } } },
+        { variationAxes: { wght: { min: 400, max: 700 } }, dropTables: UNUSED_TABLES },
       ).then((font) => writeFile(join(folder, `text-${name}.woff2`), font)),
     ),
     // The fonts' licence asks to go with them.
@@ -297,7 +302,7 @@ function toItalic(letter) {
  * @param {string} packageName
  * @param {string} name
  * @param {string} characters
- * @param {{ variationAxes?: Record<string, { min: number, max: number }> }} options
+ * @param {{ variationAxes?: Record<string, { min: number, max: number }>, dropTables?: string[] }} options
  * @returns {Promise<Buffer>}
  */
 async function cutFont(packageName, name, characters, options) {
