@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 
 #include "kernels/elements.h"
 #include "kernels/narrow_gradient.h"
+#include "kernels/row_log.h"
 #include "kernels/sum.h"
 #include "kernels/wide_gradient.h"
 
@@ -13,10 +15,6 @@ namespace {
 
 // What stays near while a run, or a panel of them, is gone through.
 constexpr size_t kStageBytes = NarrowGradient::kMost * sizeof(float);
-
-bool may_be_narrow(const Call& call, const Layout& layout) {
-  return call.dtype != DType::float64 && !layout.columns && !has_steps(call) && call.op != Op::batch_norm;
-}
 
 /// Of the residual and x alone.
 bool is_plain_sum(const Call& call) {
@@ -53,9 +51,6 @@ struct Tile {
   size_t position;  // along the inner dimensions
 };
 
-// Bytes of the log of some rows of n elements.
-size_t row_log_size(size_t n) { return (16 + NarrowGradient::log_size(n) + 15) / 16 * 16; }
-
 float* floats(std::byte* of) { return reinterpret_cast<float*>(of); }
 std::byte* bytes(float* of) { return reinterpret_cast<std::byte*>(of); }
 
@@ -74,7 +69,6 @@ class Backward {
         reduced_(call, layout.inner, true),
         has_indices_(!layout.columns && reduced_.count() == 1),
         is_given_(call.parameter(Operand::given_rstd).kind != Parameter::Kind::none),
-        is_narrow_(may_be_narrow(call, layout) && (sum == nullptr || is_plain_sum(call))),
         x_(call, Operand::x, call.dtype, call.x),
         grad_output_(call, Operand::grad_output, call.grad_output_dtype, call.grad_output),
         grad_sum_(call, Operand::grad_sum, call.grad_sum_dtype, call.grad_sum),
@@ -84,10 +78,10 @@ class Backward {
         mean_(call, is_given_ ? Operand::given_mean : Operand::running_mean, first_of_runs(), last_of_runs()),
         rstd_(call, is_given_ ? Operand::given_rstd : Operand::running_var, first_of_runs(), last_of_runs()),
         gradients_(call, count_elements(call), layout.inner),
+        is_narrow_(NarrowGradient::may_do(call, layout) &&
+                   (sum == nullptr || (is_plain_sum(call) && gradients_.of(Operand::residual).is_whole()))),
         narrow_(call, layout, scaling, gradients_),
-        wide_(call, layout, scaling, gradients_) {
-    is_narrow_ = is_narrow_ && gradients_.of(Operand::residual).is_whole();
-  }
+        wide_(call, layout, scaling, gradients_) {}
 
   void run() {
     if (kSplitsSums && call_.log != nullptr && !call_.is_part) {
@@ -201,18 +195,12 @@ class Backward {
     }
   }
 
-  // What rows leave for the thread that makes the sums: which of them are in these, and whether they are all there is to do.
-  struct Log {
-    bool waited[NarrowGradient::kRows];
-    bool is_finite, is_whole;
-    alignas(16) std::byte sums[16];  // and more
-  };
-  static_assert(offsetof(Log, sums) == 16);
+  [[nodiscard]] size_t log_step() const { return RowLog::size(static_cast<size_t>(layout_.size)); }
+  [[nodiscard]] RowLog& log_at(uint64_t group) const {
+    return *reinterpret_cast<RowLog*>(call_.log + group * log_step());
+  }
 
-  [[nodiscard]] size_t log_step() const { return row_log_size(static_cast<size_t>(layout_.size)); }
-  [[nodiscard]] Log& log_at(uint64_t group) const { return *reinterpret_cast<Log*>(call_.log + group * log_step()); }
-
-  void leave(Log& log, const bool* waited, size_t count) const {
+  void leave(RowLog& log, const bool* waited, size_t count) const {
     std::copy_n(waited, count, log.waited);
     log.is_finite = narrow_.log_rows(static_cast<size_t>(layout_.size), log.sums);
     log.is_whole = log.is_finite && std::all_of(waited, waited + count, [](bool each) { return each; });
@@ -238,7 +226,7 @@ class Backward {
   // Of which some go by themselves.
   void join_rows(uint64_t group) {
     const uint64_t begin = group * NarrowGradient::kRows;
-    const Log& log = log_at(group);
+    const RowLog& log = log_at(group);
     const auto run_those = [&](bool waited) {
       for (size_t r = 0; r < NarrowGradient::kRows && begin + r < kept_.count(); ++r) {
         if (log.waited[r] == waited) run_at(begin + r, waited);
@@ -298,7 +286,14 @@ class Backward {
   // The gradient of a sum, of which that of the norm is there, is that of x and of the residual alike.
   void leave_sum(uint64_t begin, size_t n, const std::byte* grad_sum, float* y) {
     if (grad_sum != nullptr) accumulate(reinterpret_cast<const float*>(grad_sum), y, n);
-    gradients_.of(Operand::residual).put(begin, n, y);
+    const Call::Gradient& gradient = call_.gradient(Operand::residual);
+    if (!gradient.wanted) return;
+    Elements to(call_, Operand::grad_residual, gradient.dtype, gradient.data);
+    if (std::byte* direct = to.direct(begin)) {
+      std::memcpy(direct, y, n * sizeof(float));
+    } else {
+      to.write(begin, n, bytes(y));
+    }
   }
 
   // Of a row whose values may have been written over, where they were staged.
@@ -459,11 +454,11 @@ class Backward {
   Axes kept_, reduced_;
   bool has_indices_;  // whether what is given of runs is found by their index
   bool is_given_;
-  bool is_narrow_;  // whether runs may do with float32
   Elements x_, grad_output_, grad_sum_, grad_input_;
   bool is_direct_;  // whether all that is as large as x is used where it stands
   WideParameter mean_, rstd_;
   Gradients gradients_;
+  bool is_narrow_;  // whether runs may do with float32
   NarrowGradient narrow_;
   WideGradient wide_;
   RunConstants constants_[kBlock];
@@ -506,38 +501,6 @@ void backward(const Call& call) {
   } else {
     kBackward[call.dtype == DType::float64 ? 1 : 0](call);
   }
-}
-
-// Of calls whose rows share their parameters, as `shares_rows` has it, one dimension of them.
-uint64_t log_size(const Call& call) {
-  size_t d = 0;
-  while (d < call.rank && call.dims[d].size == 1) ++d;
-  if (!kSplitsSums || d == call.rank || call.dims[d].reduced) return 0;
-  const uint64_t rows = call.dims[d].size;
-  const uint64_t n = Layout::size_from(call, d + 1);
-  const bool is_narrow = call.backward && call.transfer == nullptr && call.dtype != DType::float64 &&
-                         !has_steps(call) && call.op != Op::batch_norm &&
-                         call.parameter(Operand::residual).kind == Parameter::Kind::none;
-  if (!is_narrow || call.y == call.x || call.y == call.grad_output || Layout(call).columns) return 0;
-  if (n < 2 || n > NarrowGradient::kMost || rows <= NarrowGradient::kRows) return 0;
-  for (auto of = static_cast<size_t>(Operand::weight); of <= static_cast<size_t>(Operand::running_var); ++of) {
-    if (call.strides[of][d] != 0) return 0;
-  }
-  bool wants = false;
-  for (const Operand of : {Operand::weight, Operand::bias}) {
-    const Call::Gradient& gradient = call.gradient(of);
-    if (!gradient.wanted) continue;
-    wants = true;
-    // Elements in turn.
-    if (call.parameter(of).kind != Parameter::Kind::vector || gradient.size != n) return 0;
-    uint64_t stride = 1;
-    for (size_t i = call.rank; i-- > d + 1; stride *= call.dims[i].size) {
-      const uint64_t size = call.dims[i].size;
-      if (size != 1 && (!call.dims[i].reduced || call.strides[static_cast<size_t>(of)][i] != stride)) return 0;
-    }
-  }
-  if (!wants) return 0;
-  return (rows + NarrowGradient::kRows - 1) / NarrowGradient::kRows * row_log_size(static_cast<size_t>(n));
 }
 
 }  // namespace layernorm

@@ -80,28 +80,6 @@ void Gradient::add_first(size_t n, const float* values) {
   }
 }
 
-void Gradient::put(uint64_t element, size_t n, const float* values) {
-  if (!is_wanted()) return;
-  const bool converts = gradient_.dtype != DType::float32;
-  const size_t most = converts && is_remote() ? kWindow : n;
-  for (size_t i = 0; i < n; i += most) {
-    const size_t size = std::min(most, n - i);
-    std::byte room[kWindow * sizeof(double)];
-    const void* converted = values + i;
-    if (!is_remote()) {
-      std::byte* to = static_cast<std::byte*>(gradient_.data) + (element + i) * element_size(gradient_.dtype);
-      converts ? convert(DType::float32, values + i, gradient_.dtype, to, size)
-               : static_cast<void>(std::memcpy(to, values + i, size * sizeof(float)));
-      continue;
-    }
-    if (converts) {
-      convert(DType::float32, values + i, gradient_.dtype, room, size);
-      converted = room;
-    }
-    transfer_->write(role_, element + i, size, converted);
-  }
-}
-
 void Gradient::finish() {
   if (!is_wanted() || whole_) return;
   flush();

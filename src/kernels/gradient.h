@@ -52,8 +52,6 @@ class Gradient {
 
   /// Whether it is that of an operand as large as x, each element of which has a gradient of its own, or is not wanted.
   [[nodiscard]] bool is_whole() const { return !is_wanted() || whole_; }
-  /// Those of n elements in turn, then.
-  void put(uint64_t element, size_t n, const float* values);
 
   /// Rounds the sums.
   void finish();

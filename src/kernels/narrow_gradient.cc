@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernels/wide_gradient.h"
+
 namespace layernorm {
 namespace {
 
@@ -31,6 +33,10 @@ size_t repeat(const Call& call, Operand operand, size_t first) {
 }
 
 }  // namespace
+
+bool NarrowGradient::may_do(const Call& call, const Layout& layout) {
+  return call.dtype != DType::float64 && !layout.columns && !has_steps(call) && call.op != Op::batch_norm;
+}
 
 NarrowGradient::NarrowGradient(const Call& call, const Layout& layout, const Scaling& scaling, Gradients& gradients)
     : layout_(layout),

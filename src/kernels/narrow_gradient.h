@@ -17,6 +17,9 @@ class NarrowGradient {
   /// Rows whose contributions to the gradients of parameters are summed in float32.
   static constexpr size_t kRows = 8;
 
+  /// Whether runs of a call may be done so, those of a sum aside.
+  static bool may_do(const Call& call, const Layout& layout);
+
   NarrowGradient(const Call& call, const Layout& layout, const Scaling& scaling, Gradients& gradients);
 
   /// Whether elements in turn have one weight and one bias.
