@@ -73,11 +73,11 @@ class Backward {
         grad_output_(call, Operand::grad_output, call.grad_output_dtype, call.grad_output),
         grad_sum_(call, Operand::grad_sum, call.grad_sum_dtype, call.grad_sum),
         grad_input_(call, Operand::y, call.dtype, call.y),
-        is_direct_(sum == nullptr && !grad_sum_.is_there() && x_.direct(0) != nullptr &&
-                   grad_output_.direct(0) != nullptr && grad_input_.direct(0) != nullptr),
         mean_(call, is_given_ ? Operand::given_mean : Operand::running_mean, first_of_runs(), last_of_runs()),
         rstd_(call, is_given_ ? Operand::given_rstd : Operand::running_var, first_of_runs(), last_of_runs()),
         gradients_(call, count_elements(call), layout.inner),
+        is_direct_(sum == nullptr && !grad_sum_.is_there() && x_.direct(0) != nullptr &&
+                   grad_output_.direct(0) != nullptr && grad_input_.direct(0) != nullptr),
         is_narrow_(NarrowGradient::may_do(call, layout) &&
                    (sum == nullptr || (is_plain_sum(call) && gradients_.of(Operand::residual).is_whole()))),
         narrow_(call, layout, scaling, gradients_),
@@ -455,9 +455,9 @@ class Backward {
   bool has_indices_;  // whether what is given of runs is found by their index
   bool is_given_;
   Elements x_, grad_output_, grad_sum_, grad_input_;
-  bool is_direct_;  // whether all that is as large as x is used where it stands
   WideParameter mean_, rstd_;
   Gradients gradients_;
+  bool is_direct_;  // whether all that is as large as x is used where it stands
   bool is_narrow_;  // whether runs may do with float32
   NarrowGradient narrow_;
   WideGradient wide_;
