@@ -23,12 +23,16 @@ export class Geometry {
 
 const NONE: readonly never[] = [];
 
-/** The options that say what x's dimensions are and which of them are normalized. */
-export interface GeometryOptions {
-  readonly shape: Dims | undefined;
-  readonly normalizedShape: Dims | undefined;
-  readonly axis: number | undefined;
-  readonly axes: Dims | undefined;
+/** The options that say what x's dimensions are and which of them are normalized, by their numbers. */
+export interface AxesOptions {
+  readonly shape?: Dims | undefined;
+  readonly normalizedShape?: Dims | undefined;
+  readonly axis?: number | undefined;
+  readonly axes?: Dims | undefined;
+}
+
+/** The same, also by what they are. */
+export interface GeometryOptions extends AxesOptions {
   readonly layout: string | undefined;
   readonly numGroups: number | undefined;
 }
@@ -42,7 +46,12 @@ export type ReadGeometry = (
 ) => Geometry;
 
 /** The normalized dimensions by normalizedShape, axis or axes; the last one without them. */
-export const byAxes: ReadGeometry = (where, own, size, options) => {
+export const byAxes = (
+  where: string,
+  own: Dims | undefined,
+  size: number,
+  options: AxesOptions,
+): Geometry => {
   const { normalizedShape, axis, axes } = options;
   if (+(normalizedShape !== undefined) + +(axis !== undefined) + +(axes !== undefined) > 1) {
     throw clash(where, options);
@@ -147,7 +156,7 @@ function checkCount(where: string, dims: Dims, channels: number): number {
   return channels;
 }
 
-function clash(where: string, { normalizedShape, axis, axes }: GeometryOptions): TypeError {
+function clash(where: string, { normalizedShape, axis, axes }: AxesOptions): TypeError {
   const all = { normalizedShape, axis, axes };
   const given = Object.entries(all).filter(([, value]) => value !== undefined);
   const names = given.map(([name]) => name);

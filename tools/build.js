@@ -54,7 +54,8 @@ async function buildWasm(log) {
       await run(emscripten.emcmake, ["cmake", "--fresh", "--preset", preset], options);
     }
     // All binaries are unpacked by the same module.
-    const targets = preset === "wasm" ? ["layernorm_wasm", "layernorm_unpack"] : ["layernorm_wasm"];
+    const targets = ["layernorm_wasm"];
+    if (preset === "wasm") targets.push("layernorm_lite", "layernorm_unpack");
     await run("cmake", ["--build", "--preset", preset, "--target", ...targets], options);
   }
 }
@@ -72,8 +73,11 @@ async function generate() {
       generateModule(preset, preset === "wasm" ? GENERATED : join(GENERATED, preset)),
     ),
   );
+  const lite = await readFile(join(BUILD, "wasm", "lite.wasm"));
   const unpacker = await readFile(join(BUILD, "wasm", "unpack.wasm"));
   await writeFiles(GENERATED, {
+    "lite_text.js": `export default ${JSON.stringify(pack(lite))};\n`,
+    "lite_text.d.ts": TEXT_TYPES,
     "unpack.js": `export default ${JSON.stringify(textOf(unpacker))};\n`,
     "unpack.d.ts": UNPACK_TYPES,
     "wgsl.js": await wgslModule(),
@@ -201,7 +205,7 @@ async function compile() {
  * Entries that share no file with the others: `layernorm` is to load as little as it did without them. What they have of
  * other entries they import from these.
  */
-const APART = ["webgpu", "auto"];
+const APART = ["lite", "webgpu", "auto"];
 
 /** @param {string[]} entries whose common parts go to files of their own */
 function bundleEntries(entries) {

@@ -123,10 +123,14 @@ class ParameterBlocks {
     const Parameter& parameter = call.parameter(operand);
     const bool contiguous = last == first + 1 && call.strides[static_cast<size_t>(operand)][first] == 1;
     if (parameter.kind == Parameter::Kind::vector && contiguous && can_be_direct(parameter, call.is_remote(operand))) {
-      place_directly(parameter);
+      place_directly(static_cast<const T*>(parameter.data));
     } else {
       place(call, operand, absent, first, last);
     }
+  }
+  /// A vector of which position 0 is the first element, or, where it is null, a number for all positions.
+  ParameterBlocks(const T* vector, T number) : offset_(kNoOffset) {
+    vector == nullptr ? fill(number) : place_directly(vector);
   }
   ParameterBlocks(const ParameterBlocks&) = delete;
   ParameterBlocks& operator=(const ParameterBlocks&) = delete;
@@ -210,9 +214,9 @@ class ParameterBlocks {
     return parameter.dtype == kDTypeOf<T> && offset_ == 0 && !is_remote;
   }
 
-  void place_directly(const Parameter& parameter) {
+  void place_directly(const T* vector) {
     place_ = Place::kDirect;
-    whole_ = direct_ = static_cast<const T*>(parameter.data);
+    whole_ = direct_ = vector;
   }
 
   [[gnu::noinline]] void move(uint64_t base) {
@@ -235,7 +239,7 @@ class ParameterBlocks {
     }
     source_.set(call, operand, first, last);
     if (source_.is_contiguous() && can_be_direct(parameter, source_.is_remote())) {
-      place_directly(parameter);
+      place_directly(static_cast<const T*>(parameter.data));
     } else {
       place_ = source_.is_repeated() ? Place::kRepeated : Place::kConverted;
       if (can_be_direct(parameter, source_.is_remote())) whole_ = static_cast<const T*>(parameter.data);
