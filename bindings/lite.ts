@@ -6,6 +6,7 @@ import { describe, outOfMemory, wrongType, wrongValue } from "./errors.js";
 import text from "./generated/lite_text.js";
 import { byAxes } from "./geometry.js";
 import { readEps, readFinite, readFlag, readNumber, readSize } from "./option_readers.js";
+import type { DataOf, WithStatistics } from "./types.js";
 import { compile, compileSync } from "./wasm_module.js";
 import { bytesOf } from "./wasm_text.js";
 
@@ -33,12 +34,31 @@ export interface LiteOptions {
   returnStats?: boolean | undefined;
 }
 
-type NewFloat32Array = ReturnType<Float32ArrayConstructor["of"]>;
-type Plain = LiteOptions & { returnStats?: false | undefined };
-type WithStatistics = LiteOptions & { returnStats: true };
-type Output<Options> = Options extends { out: Float32Array } ? Options["out"] : NewFloat32Array;
+type Plain = { out?: undefined; returnStats?: false | undefined };
+type F32 = DataOf<"float32">;
+type F64 = DataOf<"float64">;
 
-interface LayerNorm {
+/** What is returned with `out` or statistics. */
+interface Forms<Statistics extends string> {
+  (
+    x: Float32Array,
+    options: LiteOptions & { out?: undefined; returnStats: true },
+  ): WithStatistics<F32, F64, Statistics>;
+  <Out extends Float32Array>(
+    x: Float32Array,
+    options: LiteOptions & { out: Out; returnStats?: false | undefined },
+  ): Out;
+  <Out extends Float32Array>(
+    x: Float32Array,
+    options: LiteOptions & { out: Out; returnStats: true },
+  ): WithStatistics<Out, F64, Statistics>;
+  (
+    x: Float32Array,
+    options: LiteOptions,
+  ): Float32Array | WithStatistics<Float32Array, F64, Statistics>;
+}
+
+interface LayerNorm extends Forms<"mean" | "rstd"> {
   /**
    * Layer normalization of rows of float32: the bits of `layerNorm` of "layernorm".
    *
@@ -53,14 +73,10 @@ interface LayerNorm {
    * const x = new Float32Array([1, 2, 3, 4, 5, 6]);
    * const y = layerNorm(x, { shape: [2, 3], weight: new Float32Array([1, 1, 2]), bias: 0.5 });
    */
-  <Options extends Plain>(x: Float32Array, options?: Options): Output<Options>;
-  <Options extends WithStatistics>(
-    x: Float32Array,
-    options: Options,
-  ): { output: Output<Options>; mean: Float64Array; rstd: Float64Array };
+  (x: Float32Array, options?: LiteOptions & Plain): F32;
 }
 
-interface RmsNorm {
+interface RmsNorm extends Forms<"rstd"> {
   /**
    * Root mean square normalization of rows of float32: the bits of `rmsNorm` of "layernorm".
    *
@@ -72,11 +88,7 @@ interface RmsNorm {
    * @throws {TypeError} for a wrong kind, an unknown or clashing option, a detached array
    * @throws {RangeError} for a wrong value or shape, overlapping memory, or no memory
    */
-  <Options extends Plain>(x: Float32Array, options?: Options): Output<Options>;
-  <Options extends WithStatistics>(
-    x: Float32Array,
-    options: Options,
-  ): { output: Output<Options>; rstd: Float64Array };
+  (x: Float32Array, options?: LiteOptions & Plain): F32;
 }
 
 export const layerNorm: LayerNorm = (x: unknown, options?: unknown) =>

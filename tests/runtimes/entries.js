@@ -21,6 +21,7 @@ export const ENTRIES = {
     await slim.init(wasm);
     return checkOperations(slim);
   },
+  "layernorm/lite": async ({ load }) => checkLite(await load("layernorm/lite")),
   "layernorm/nn": async ({ load }) => checkLayers(await load("layernorm/nn")),
   "layernorm/auto": async ({ load }) => checkAuto(await load("layernorm/auto")),
   // What runs on a GPU has no bits that are the same everywhere; it is there to be imported, and says what it needs.
@@ -58,6 +59,17 @@ function checkLayers({ LayerNorm, RMSNorm }) {
     layer.dispose();
     return { y: [...y], gradInput: [...gradInput], grads };
   });
+}
+
+/** Rows of every length up to 200 values, and one that goes through the arena in pieces. @param {any} lite */
+async function checkLite({ layerNorm, rmsNorm, init }) {
+  await init();
+  const x = Float32Array.from({ length: 70_000 }, (_, i) => ((i * 7919) % 1009) / 64 - 3);
+  const results = Array.from({ length: 200 }, (_, i) =>
+    layerNorm(x.subarray(0, 3 * (i + 1)), { shape: [3, i + 1], weight: 1.5, bias: 0.5 }),
+  );
+  results.push(rmsNorm(x), layerNorm(x, { weight: x }));
+  return { hash: fnv1a(results), error: describe(() => layerNorm(x, { eps: -1 })) };
 }
 
 /** Small tensors go to wasm, wherever there is a GPU. @param {any} auto */

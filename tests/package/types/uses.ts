@@ -35,6 +35,7 @@ import {
   zeros,
 } from "layernorm";
 import * as auto from "layernorm/auto";
+import * as lite from "layernorm/lite";
 import {
   BatchNorm,
   ConditionalLayerNorm,
@@ -298,6 +299,21 @@ slim.initSync(new Uint8Array(8));
 slim.initSync(wasmModule);
 is<void>()(dispose());
 is<typeof layerNorm>()(slim.layerNorm);
+
+// What lite has.
+is<F32>()(lite.layerNorm(f32));
+is<F32>()(lite.rmsNorm(f32, { shape: [2, 4], weight: f32, bias: 1, eps: 0 }));
+const float32Array: Float32Array = f32;
+is<Float32Array>()(lite.layerNorm(f32, { out: float32Array }));
+is<{ output: F32; mean: F64; rstd: F64 }>()(
+  flatten(lite.layerNorm(float32Array, { returnStats: true, axes: [-1] })),
+);
+is<F64>()(lite.rmsNorm(f32, { returnStats: true, out: float32Array }).rstd);
+const liteOptions: lite.LiteOptions = { normalizedShape: 4, weightOffset: 1 };
+const liteResult = lite.layerNorm(f32, liteOptions);
+if (liteResult instanceof Float32Array) is<number>()(liteResult.length);
+else is<F64>()(liteResult.mean);
+is<Promise<void>>()(lite.init());
 is<typeof Tensor>()(slim.Tensor);
 
 // Layers.

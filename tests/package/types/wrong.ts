@@ -19,6 +19,7 @@ import {
   zeros,
 } from "layernorm";
 import * as auto from "layernorm/auto";
+import * as lite from "layernorm/lite";
 import {
   BatchNorm,
   ConditionalLayerNorm,
@@ -193,6 +194,12 @@ new ConditionalLayerNorm(4, 2).forward(f32);
 plan("layerNorm", x).run(f32);
 // @ts-expect-error not an option
 slim.layerNorm(f32, { epsilon: 1e-6 });
+// @ts-expect-error lite has Float32Arrays alone
+lite.layerNorm(new Float64Array(8));
+// @ts-expect-error and no activation
+lite.rmsNorm(f32, { activation: "silu" });
+// @ts-expect-error rmsNorm has no mean
+lite.rmsNorm(f32, { returnStats: true }).mean;
 // @ts-expect-error neither a module nor bytes
 slim.initSync("layernorm.wasm");
 
