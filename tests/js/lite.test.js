@@ -41,7 +41,8 @@ const PARAMETERS = {
   none: () => ({}),
   numbers: () => ({ weight: 1.1, bias: -0.3 }),
   "null and -0": () => ({ weight: null, bias: -0 }),
-  "number and offset": () => ({ weight: 0.1, weightOffset: 1 }),
+  // Each is rounded before they are added.
+  "number and offset": () => ({ weight: 1 + 2 ** -25, weightOffset: -1 }),
   vectors: (count) => ({
     weight: floats(count, () => random.normal()),
     bias: floats(count, () => random.normal()),
