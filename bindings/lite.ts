@@ -131,6 +131,9 @@ const readers = {
   returnStats: readFlag,
 };
 
+// Within for-in, engines answer this without a look-up.
+const hasOwn = Object.prototype.hasOwnProperty;
+
 type Options = { [Name in keyof typeof readers]?: ReturnType<(typeof readers)[Name]> };
 
 function readArray(where: string, name: string, value: unknown): Float32Array {
@@ -150,9 +153,11 @@ function readOptions(where: string, given: unknown = {}): Options {
     throw wrongType(where, "options", "an object", describe(given));
   }
   const options: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(given)) {
+  for (const name in given) {
+    if (!hasOwn.call(given, name)) continue;
+    const value: unknown = given[name as keyof typeof given];
     if (value === undefined) continue;
-    if (!Object.hasOwn(readers, name)) {
+    if (!hasOwn.call(readers, name)) {
       const known = Object.keys(readers).join(", ");
       throw wrongType(where, "options", `only ${known}`, describe(name));
     }
@@ -182,14 +187,14 @@ function normalize(where: string, op: number, given: unknown, givenOptions: unkn
   }
   const rows = size / count;
   const output = out ?? make(where, Float32Array, size);
-  const mean = make(where, Float64Array, returnStats && op === LAYER_NORM ? rows : 0);
-  const rstd = make(where, Float64Array, returnStats ? rows : 0);
+  const rstd = returnStats ? make(where, Float64Array, rows) : undefined;
+  const mean = returnStats && op === LAYER_NORM ? make(where, Float64Array, rows) : undefined;
   if (rows !== 0) {
     used ??= new Arena(new WebAssembly.Instance(compileSync(bytesOf(text))));
     used.run({ op, x, y: output, count, rows, eps, weight, bias, weightOffset, mean, rstd });
   }
   if (!returnStats) return output;
-  return op === LAYER_NORM ? { output, mean, rstd } : { output, rstd };
+  return mean === undefined ? { output, rstd } : { output, mean, rstd };
 }
 
 /** The number of elements of an array, if they are there. */
@@ -259,9 +264,9 @@ interface Call {
   readonly weight: Vector;
   readonly bias: Vector;
   readonly weightOffset: number;
-  /** Those of each row, or empty where they are not wanted. */
-  readonly mean: Float64Array;
-  readonly rstd: Float64Array;
+  /** Those of each row, where they are wanted. */
+  readonly mean: Float64Array | undefined;
+  readonly rstd: Float64Array | undefined;
 }
 
 let used: Arena | undefined;
@@ -274,6 +279,8 @@ class Arena {
   readonly #bias: Float32Array;
   readonly #mean: Float64Array;
   readonly #rstd: Float64Array;
+  // The part of x that the last call wrote: to make a view takes as long as a short row.
+  #written: Float32Array;
 
   constructor(instance: WebAssembly.Instance) {
     const raw = instance.exports as unknown as Exports;
@@ -283,7 +290,7 @@ class Arena {
     const doubles = (k: number) =>
       new Float64Array(buffer, begin + 12 * PIECE + 8 * MOST_ROWS * k, MOST_ROWS);
     this.#raw = raw;
-    this.#x = floats(0);
+    this.#x = this.#written = floats(0);
     this.#weight = floats(1);
     this.#bias = floats(2);
     this.#mean = doubles(0);
@@ -322,9 +329,9 @@ class Arena {
       const some = Math.min(most, rows - row);
       enter(this.#x, x, row * count, some * count);
       this.#raw.run_rows(some);
-      leave(y, row * count, this.#x, some * count);
-      if (mean.length !== 0) mean.set(this.#mean.subarray(0, some), row);
-      if (rstd.length !== 0) rstd.set(this.#rstd.subarray(0, some), row);
+      this.#leave(y, row * count, some * count);
+      mean?.set(this.#mean.subarray(0, some), row);
+      rstd?.set(this.#rstd.subarray(0, some), row);
     }
   }
 
@@ -343,22 +350,24 @@ class Arena {
     raw.begin_row();
     do eachPiece((_, n) => raw.add_piece(n));
     while (raw.wants_next_pass());
-    if (mean.length !== 0) mean[row] = this.#mean[0]!;
-    if (rstd.length !== 0) rstd[row] = this.#rstd[0]!;
+    if (mean !== undefined) mean[row] = this.#mean[0]!;
+    if (rstd !== undefined) rstd[row] = this.#rstd[0]!;
     eachPiece((i, n) => {
       this.#placeParameters(call, i, n);
       raw.write_piece(n);
-      leave(y, begin + i, this.#x, n);
+      this.#leave(y, begin + i, n);
     });
+  }
+
+  /** Copies the first n elements that were written to an array. */
+  #leave(to: Float32Array, begin: number, n: number): void {
+    if (this.#written.length !== n) this.#written = this.#x.subarray(0, n);
+    copyInto(to, this.#written, begin);
   }
 }
 
 /** Copies n elements of an array to the beginning of a room. */
 function enter(room: Float32Array, from: Float32Array, begin: number, n: number): void {
-  copyInto(room, part(from, bufferOf(from), "float32", begin, n), 0);
-}
-
-/** Copies n elements from the beginning of a room to an array. */
-function leave(to: Float32Array, begin: number, room: Float32Array, n: number): void {
-  copyInto(to, room.subarray(0, n), begin);
+  const source = n === lengthOf(from) ? from : part(from, bufferOf(from), "float32", begin, n);
+  copyInto(room, source, 0);
 }
