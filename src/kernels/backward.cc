@@ -76,8 +76,8 @@ class Backward {
         mean_(call, is_given_ ? Operand::given_mean : Operand::running_mean, first_of_runs(), last_of_runs()),
         rstd_(call, is_given_ ? Operand::given_rstd : Operand::running_var, first_of_runs(), last_of_runs()),
         gradients_(call, count_elements(call), layout.inner),
-        is_direct_(sum == nullptr && !grad_sum_.is_there() && x_.direct(0) != nullptr &&
-                   grad_output_.direct(0) != nullptr && grad_input_.direct(0) != nullptr),
+        is_direct_(sum == nullptr && !grad_sum_.is_there() && call.activation == Activation::none &&
+                   x_.direct(0) != nullptr && grad_output_.direct(0) != nullptr && grad_input_.direct(0) != nullptr),
         is_narrow_(NarrowGradient::may_do(call, layout) &&
                    (sum == nullptr || (is_plain_sum(call) && gradients_.of(Operand::residual).is_whole()))),
         narrow_(call, layout, scaling, gradients_),
@@ -254,7 +254,7 @@ class Backward {
       does = begin_narrow();
     }
     if (!does) return false;
-    const Rows grad = place(grad_output_, tile, stages_[slot]);
+    const Rows grad = place_gradient(tile, x.data, stages_[slot]);
     narrow_.add(floats(x.data), floats(grad.data), 0, n);
     if (narrow_.wants_precise()) {
       narrow_.begin_precise();
@@ -342,6 +342,14 @@ class Backward {
     return stage(tile, room, [&](uint64_t begin, size_t n, std::byte* to) { of.read(begin, n, to); });
   }
 
+  // The gradient of a row for float32, before the activation.
+  Rows place_gradient(const Tile& tile, const std::byte* x, std::byte* room) {
+    const Rows grad = place(grad_output_, tile, room);
+    if (!narrow_.has_activation()) return grad;
+    narrow_.step_back(reinterpret_cast<const float*>(x), floats(grad.data), tile.position, tile.columns, floats(room));
+    return {room, grad.stride};
+  }
+
   // What is normalized: x, or the sum.
   Rows place_input(const Tile& tile, std::byte* room) {
     if (sum_ == nullptr) return place(x_, tile, room);
@@ -407,7 +415,14 @@ class Backward {
       gradients_.move_to(offsets);
       if (pass >= Pass::kNarrowMeans) {
         narrow_.move_to(offsets);
-        go_narrow(floats(x.at(row)), floats(grad.at(row)), tile, pass, floats(to.at(row)));
+        const float* gradient = floats(grad.at(row));
+        if (narrow_.has_activation()) {
+          // Where it was staged, or what is written stands before it goes where that belongs.
+          float* room = floats(stages_[0]) + row * tile.columns;
+          narrow_.step_back(floats(x.at(row)), gradient, tile.position, tile.columns, room);
+          gradient = room;
+        }
+        go_narrow(floats(x.at(row)), gradient, tile, pass, floats(to.at(row)));
         if (writes && sum_ != nullptr) {
           const uint64_t begin = tile.begin + row * tile.stride;
           leave_sum(begin, tile.columns, has_sum ? of_sum.at(row) : nullptr, floats(to.at(row)));
@@ -467,7 +482,7 @@ class Backward {
 };
 
 // It stands on the stack, of which the wasm module has 448 KB.
-static_assert(sizeof(void*) > 4 || sizeof(Backward) < 326000);
+static_assert(sizeof(void*) > 4 || sizeof(Backward) < 332000);
 
 [[gnu::noinline]] void run_backward(const Call& call, const Layout& layout, Statistics& statistics,
                                     const Scaling& scaling, SumMaker* sum) {

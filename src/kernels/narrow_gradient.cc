@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernels/narrow_derivative.h"
 #include "kernels/wide_gradient.h"
 
 namespace layernorm {
@@ -35,15 +36,17 @@ size_t repeat(const Call& call, Operand operand, size_t first) {
 }  // namespace
 
 bool NarrowGradient::may_do(const Call& call, const Layout& layout) {
-  return call.dtype != DType::float64 && !layout.columns && !has_steps(call) && call.op != Op::batch_norm;
+  return call.dtype != DType::float64 && !layout.columns && !is_conditional(call) && call.op != Op::batch_norm;
 }
 
 NarrowGradient::NarrowGradient(const Call& call, const Layout& layout, const Scaling& scaling, Gradients& gradients)
     : layout_(layout),
       scaling_(scaling),
       gradients_(gradients),
+      activation_(call.activation),
       repeats_{repeat(call, Operand::weight, layout.inner), repeat(call, Operand::bias, layout.inner)},
       weight_(call, Operand::weight, 1, call.weight_offset, layout.inner, call.rank),
+      bias_(call, has_activation() ? Operand::bias : Operand::x, -0.0F, 0, layout.inner, call.rank),
       is_equal_(std::min(repeats_[0], repeats_[1]) >= kBlock) {}
 
 bool NarrowGradient::begin(TwoPart mean, double rstd, double part_of_product) {
@@ -56,6 +59,7 @@ bool NarrowGradient::begin(TwoPart mean, double rstd, double part_of_product) {
 }
 
 void NarrowGradient::move_to(const Offsets& offsets) {
+  bias_.move_to(offsets.of(Operand::bias));
   const uint64_t base = offsets.of(Operand::weight);
   if (base == base_) return;
   base_ = base;
@@ -87,6 +91,16 @@ size_t NarrowGradient::together(size_t position, size_t n) const {
   if (!is_equal_) return n;
   for (const size_t repeat : repeats_) n = std::min(n, repeat - position % repeat);
   return n;
+}
+
+void NarrowGradient::step_back(const float* x, const float* grad, size_t position, size_t n, float* to) {
+  for (size_t i = 0; i < n; i += kBlock) {
+    const size_t size = std::min(kBlock, n - i);
+    const float* weight = weight_.at(position + i, size);
+    const float* bias = bias_.at(position + i, size);
+    const bool stays = layernorm::step_back(activation_, *run_, x + i, weight, bias, grad + i, size, to + i);
+    is_moderate_ = is_moderate_ && stays;
+  }
 }
 
 void NarrowGradient::add(const float* x, const float* grad, size_t position, size_t n) {

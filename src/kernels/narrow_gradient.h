@@ -28,6 +28,9 @@ class NarrowGradient {
   /// A run, by its mean in two parts. Whether it can be done at all.
   [[nodiscard]] bool begin(TwoPart mean, double rstd, double part_of_product);
   void move_to(const Offsets& offsets);
+  /// Whether gradients have to go back through an activation before they are added and written, and the way there.
+  [[nodiscard]] bool has_activation() const { return activation_ != Activation::none; }
+  void step_back(const float* x, const float* grad, size_t position, size_t n, float* to);
   /// Adds to its sums; where weights are equal, to the gradients of weight and bias as well.
   void add(const float* x, const float* grad, size_t position, size_t n);
   /// Whether the sums have to be better: they are then taken anew.
@@ -77,8 +80,10 @@ class NarrowGradient {
   const Layout& layout_;
   const Scaling& scaling_;
   Gradients& gradients_;
+  Activation activation_;
   size_t repeats_[2];  // positions in turn that have one weight, and one bias
   ParameterBlocks<float> weight_;
+  ParameterBlocks<float> bias_;  // before an activation
   size_t held_position_ = 0, held_ = 0;  // of the weights in the scratch
   size_t cleared_ = 0;
   NarrowRun* run_ = runs_;

@@ -9,11 +9,14 @@
 
 namespace layernorm {
 
-/// Whether more than weight and bias follows normalization.
-inline bool has_steps(const Call& call) {
+/// Whether scale and shift follow normalization.
+inline bool is_conditional(const Call& call) {
   const auto has = [&](Operand operand) { return call.parameter(operand).kind != Parameter::Kind::none; };
-  return call.activation != Activation::none || has(Operand::scale) || has(Operand::shift);
+  return has(Operand::scale) || has(Operand::shift);
 }
+
+/// Whether more than weight and bias follows normalization.
+inline bool has_steps(const Call& call) { return call.activation != Activation::none || is_conditional(call); }
 
 /// A piece of a run, or of the runs of some columns. What is read is of the arithmetic type.
 struct WidePiece {

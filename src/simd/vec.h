@@ -189,6 +189,8 @@ inline bool has_magnitude_from_2(I32x4 joined) {
   return wasm_v128_any_true(wasm_v128_and(joined.v, wasm_i32x4_splat(0x40000000)));
 }
 
+inline bool has_any(I64x2 mask) { return wasm_v128_any_true(mask.v); }
+
 /// Magnitudes as integers, in the same order, NaN above infinity: their maximum is a single instruction everywhere.
 inline I32x4 magnitude_bits(F32x4 a) { return {wasm_f32x4_abs(a.v)}; }
 inline I32x4 max(I32x4 a, I32x4 b) { return {wasm_i32x4_max(a.v, b.v)}; }
