@@ -8,6 +8,7 @@
 #include "kernels/activation.h"
 #include "kernels/offsets.h"
 #include "kernels/parameter_blocks.h"
+#include "kernels/roles.h"
 #include "kernels/run_f64.h"
 #include "kernels/scaling.h"
 
@@ -25,9 +26,9 @@ class Affine {
       : call_(call),
         rounded_(call.round_normalized && is_16_bit(call.dtype)),
         steps_(rounded_ || (is_conditional(call) && !folds(call))),
-        weight_role_(folds(call) ? Operand::scale : Operand::weight),
-        bias_role_(folds(call) ? Operand::shift : Operand::bias),
-        weight(call, given_weight() ? Operand::x : weight_role_, 1, folds(call) ? 1 : call.weight_offset, first, last),
+        weight_role_(layernorm::weight_role(call)),
+        bias_role_(layernorm::bias_role(call)),
+        weight(call, given_weight() ? Operand::x : weight_role_, 1, weight_offset(call), first, last),
         bias(call, bias_role_, T(-0.0), 0, first, last),
         scale_(call, steps_ && !folds(call) ? Operand::scale : Operand::x, 0, 0, first, last),
         shift_(call, steps_ && !folds(call) ? Operand::shift : Operand::x, T(-0.0), 0, first, last) {}
@@ -89,16 +90,6 @@ class Affine {
   }
 
  private:
-  static bool is_conditional(const Call& call) {
-    return call.parameter(Operand::scale).kind != Parameter::Kind::none ||
-           call.parameter(Operand::shift).kind != Parameter::Kind::none;
-  }
-  // Without weight and bias, scale and shift take their place.
-  static bool folds(const Call& call) {
-    return is_conditional(call) && call.parameter(Operand::weight).kind == Parameter::Kind::none &&
-           call.parameter(Operand::bias).kind == Parameter::Kind::none;
-  }
-
   static double finish(TwoPart v, double w, double b, double scale, double shift) {
     const TwoPart product = exact_product(v.high, w);
     const double sum = product.high + b;

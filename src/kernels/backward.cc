@@ -87,9 +87,11 @@ class Backward {
     if (kSplitsSums && call_.log != nullptr && !call_.is_part) {
       join();
     } else if (shares_rows()) {
-      for (uint64_t i = 0; i < kept_.count(); i += NarrowGradient::kRows) {
-        const auto count = static_cast<size_t>(std::min<uint64_t>(NarrowGradient::kRows, kept_.count() - i));
+      const uint64_t sharing = kept_.sharing();
+      for (uint64_t i = 0; i < kept_.count();) {
+        const auto count = static_cast<size_t>(std::min<uint64_t>(NarrowGradient::kRows, sharing - i % sharing));
         rows(i, count);
+        i += count;
       }
     } else {
       for (uint64_t i = 0; i < kept_.count(); ++i) run_at(i, is_narrow_);
@@ -164,8 +166,7 @@ class Backward {
   // Whether runs are rows that share their parameters and fit a stage.
   [[nodiscard]] bool shares_rows() {
     return is_narrow_ && !narrow_.is_equal() && reduced_.count() == 1 && layout_.size <= NarrowGradient::kMost &&
-           kept_.sharing() >= kept_.count() && gradients_.of(Operand::weight).is_contiguous() &&
-           gradients_.of(Operand::bias).is_contiguous() &&
+           kept_.sharing() >= std::min<uint64_t>(2, kept_.count()) && narrow_.has_contiguous_sums() &&
            (call_.y == nullptr || (call_.y != call_.x && call_.y != call_.grad_output));
   }
 
@@ -361,8 +362,10 @@ class Backward {
     const size_t fold = layout_.columns ? static_cast<size_t>(layout_.fold) : 0;
     const size_t runs = fold == 0 ? 1 : panel.columns / fold;
     if (takes_statistics()) {
-      // Where all else is wide, so are the sums: what is left where a bias cancels a normalized value is as good.
-      statistics_.begin(runs, is_narrow_ && (scaling_.size == layout_.size || layout_.size >= kFewest));
+      // Where all else is wide, so are the sums: what is left where a bias cancels a normalized value is as good. So it has to be
+      // before an activation, whose derivative may have the exponential of that.
+      statistics_.begin(
+          runs, is_narrow_ && !narrow_.has_activation() && (scaling_.size == layout_.size || layout_.size >= kFewest));
       do {
         if (held == nullptr) {
           pass(panel, Pass::kStatistics);

@@ -7,13 +7,11 @@
 namespace layernorm {
 namespace {
 
-using simd::F32x4;
 using simd::F64x2;
-using simd::I64x2;
 using simd::splat;
 
-// What is multiplied by less is not trusted to float32.
-constexpr double kSmallest = 0x1p-100;
+// Products of less with normalized values could be subnormal in float32.
+constexpr double kSmallest = 0x1p-70;
 // exp(-u) neither overflows nor vanishes up to here.
 constexpr double kFarthest = 700;
 

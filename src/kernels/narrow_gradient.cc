@@ -36,7 +36,9 @@ size_t repeat(const Call& call, Operand operand, size_t first) {
 }  // namespace
 
 bool NarrowGradient::may_do(const Call& call, const Layout& layout) {
-  return call.dtype != DType::float64 && !layout.columns && !is_conditional(call) && call.op != Op::batch_norm;
+  // 1 + scale rounds, which before an activation could be all that is left.
+  const bool has_one_step = !is_conditional(call) || (folds(call) && call.activation == Activation::none);
+  return call.dtype != DType::float64 && !layout.columns && has_one_step && call.op != Op::batch_norm;
 }
 
 NarrowGradient::NarrowGradient(const Call& call, const Layout& layout, const Scaling& scaling, Gradients& gradients)
@@ -44,9 +46,11 @@ NarrowGradient::NarrowGradient(const Call& call, const Layout& layout, const Sca
       scaling_(scaling),
       gradients_(gradients),
       activation_(call.activation),
-      repeats_{repeat(call, Operand::weight, layout.inner), repeat(call, Operand::bias, layout.inner)},
-      weight_(call, Operand::weight, 1, call.weight_offset, layout.inner, call.rank),
-      bias_(call, has_activation() ? Operand::bias : Operand::x, -0.0F, 0, layout.inner, call.rank),
+      weight_role_(weight_role(call)),
+      bias_role_(bias_role(call)),
+      repeats_{repeat(call, weight_role_, layout.inner), repeat(call, bias_role_, layout.inner)},
+      weight_(call, weight_role_, 1, weight_offset(call), layout.inner, call.rank),
+      bias_(call, has_activation() ? bias_role_ : Operand::x, -0.0F, 0, layout.inner, call.rank),
       is_equal_(std::min(repeats_[0], repeats_[1]) >= kBlock) {}
 
 bool NarrowGradient::begin(TwoPart mean, double rstd, double part_of_product) {
@@ -59,8 +63,8 @@ bool NarrowGradient::begin(TwoPart mean, double rstd, double part_of_product) {
 }
 
 void NarrowGradient::move_to(const Offsets& offsets) {
-  bias_.move_to(offsets.of(Operand::bias));
-  const uint64_t base = offsets.of(Operand::weight);
+  bias_.move_to(offsets.of(bias_role_));
+  const uint64_t base = offsets.of(weight_role_);
   if (base == base_) return;
   base_ = base;
   held_ = 0;
@@ -129,8 +133,8 @@ void NarrowGradient::add_equal(const float* x, const float* grad, size_t positio
     found = {};
     for (size_t i = 0; i < n; i += kBlock) found.add(*run_, x + i, grad + i, ones, std::min(kBlock, n - i));
   }
-  gradients_.of(Operand::bias).add(position, found.grad);
-  gradients_.of(Operand::weight).add(position, found.product * run_->rstd);
+  gradients_.of(bias_role_).add(position, found.grad);
+  gradients_.of(weight_role_).add(position, found.product * run_->rstd);
   has_affine_ = true;
   const double weight = *weight_.at(position, 1);
   is_moderate_ = is_moderate_ && (weight == 0 || is_between(kSmallest, std::fabs(weight), 1 / kSmallest));
@@ -188,8 +192,8 @@ void NarrowGradient::add_affine(const float* grad, size_t position, size_t n) {
   for (size_t i = 0; i < n; i += kBlock) {
     const size_t size = std::min(kBlock, n - i);
     widen_products(scratch_.normalized[0] + i, grad + i, size, products.high, grads.high);
-    gradients_.of(Operand::weight).add(position + i, size, products);
-    gradients_.of(Operand::bias).add(position + i, size, grads);
+    gradients_.of(weight_role_).add(position + i, size, products);
+    gradients_.of(bias_role_).add(position + i, size, grads);
   }
 }
 
@@ -214,8 +218,8 @@ void NarrowGradient::begin_rows(size_t n) {
 
 bool NarrowGradient::end_rows(size_t n) {
   if (!are_finite(scratch_, n)) return false;
-  gradients_.of(Operand::weight).add_first(n, scratch_.products);
-  gradients_.of(Operand::bias).add_first(n, scratch_.grads);
+  gradients_.of(weight_role_).add_first(n, scratch_.products);
+  gradients_.of(bias_role_).add_first(n, scratch_.grads);
   return true;
 }
 
@@ -228,8 +232,8 @@ bool NarrowGradient::log_rows(size_t n, std::byte* log) const {
 
 void NarrowGradient::add_logged(size_t count, size_t n, const std::byte* log, size_t stride) {
   const auto* sums = reinterpret_cast<const float*>(log);
-  gradients_.of(Operand::weight).add_first_of(count, n, sums, stride / sizeof(float));
-  gradients_.of(Operand::bias).add_first_of(count, n, sums + n, stride / sizeof(float));
+  gradients_.of(weight_role_).add_first_of(count, n, sums, stride / sizeof(float));
+  gradients_.of(bias_role_).add_first_of(count, n, sums + n, stride / sizeof(float));
 }
 
 }  // namespace layernorm

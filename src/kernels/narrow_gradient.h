@@ -22,6 +22,10 @@ class NarrowGradient {
 
   NarrowGradient(const Call& call, const Layout& layout, const Scaling& scaling, Gradients& gradients);
 
+  /// Whether elements of x in turn have sums in turn.
+  [[nodiscard]] bool has_contiguous_sums() const {
+    return gradients_.of(weight_role_).is_contiguous() && gradients_.of(bias_role_).is_contiguous();
+  }
   /// Whether elements in turn have one weight and one bias.
   [[nodiscard]] bool is_equal() const { return is_equal_; }
 
@@ -81,9 +85,10 @@ class NarrowGradient {
   const Scaling& scaling_;
   Gradients& gradients_;
   Activation activation_;
+  Operand weight_role_, bias_role_;
   size_t repeats_[2];  // positions in turn that have one weight, and one bias
   ParameterBlocks<float> weight_;
-  ParameterBlocks<float> bias_;  // before an activation
+  ParameterBlocks<float> bias_;          // before an activation
   size_t held_position_ = 0, held_ = 0;  // of the weights in the scratch
   size_t cleared_ = 0;
   NarrowRun* run_ = runs_;

@@ -20,7 +20,7 @@ uint64_t log_size(const Call& call) {
     if (call.strides[of][d] != 0) return 0;
   }
   bool wants = false;
-  for (const Operand of : {Operand::weight, Operand::bias}) {
+  for (const Operand of : {weight_role(call), bias_role(call)}) {
     const Call::Gradient& gradient = call.gradient(of);
     if (!gradient.wanted) continue;
     wants = true;

@@ -173,9 +173,9 @@ void WideGradient::write(const WidePiece& piece, bool has_affine, std::byte* to)
   if (!has_affine) {
     add_product(Operand::weight, piece, of_affine_, normalized_);
     add_gradient(Operand::bias, piece, of_affine_);
+    add_product(Operand::scale, piece, of_result_, affine_);
+    add_gradient(Operand::shift, piece, of_result_);
   }
-  add_product(Operand::scale, piece, of_result_, affine_);
-  add_gradient(Operand::shift, piece, of_result_);
   WideBlock& result = of_normalized_;
   if (has_means()) {
     multiply(two_, normalized_, mean_product_, normalized_, n);

@@ -5,15 +5,10 @@
 #include "kernels/backward_statistics.h"
 #include "kernels/gradient.h"
 #include "kernels/layout.h"
+#include "kernels/roles.h"
 #include "kernels/wide_parameter.h"
 
 namespace layernorm {
-
-/// Whether scale and shift follow normalization.
-inline bool is_conditional(const Call& call) {
-  const auto has = [&](Operand operand) { return call.parameter(operand).kind != Parameter::Kind::none; };
-  return has(Operand::scale) || has(Operand::shift);
-}
 
 /// Whether more than weight and bias follows normalization.
 inline bool has_steps(const Call& call) { return call.activation != Activation::none || is_conditional(call); }
@@ -43,7 +38,7 @@ class WideGradient {
   void add_means(const WidePiece& piece);
   [[nodiscard]] bool end_means();
 
-  /// Adds to the gradients of the parameters, unless those of weight and bias have been, and writes that of x to `to`, which may
+  /// Adds to the gradients of the parameters, unless to those of what a run is scaled and shifted by, and writes that of x to `to`, which may
   /// be the gradient of the result.
   void write(const WidePiece& piece, bool has_affine, std::byte* to);
 

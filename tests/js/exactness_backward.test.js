@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import test from "node:test";
+import { layerNormBackward } from "../../dist/index.js";
 import { DIFFERENTIABLE, GRADIENTS, gradientsOf, makeBackwardCase } from "./backward_cases.js";
 import { families } from "./data.js";
 import { judgeGradients } from "./exact_backward.js";
@@ -91,6 +92,87 @@ for (const name of ["layerNorm", "rmsNorm", "l2Normalize"]) {
     });
   }
 }
+
+/** Parameters of rows, and of items of several rows. */
+const ROW_KINDS = [
+  "none",
+  "weightBias",
+  "farBias",
+  "numbers",
+  "offset",
+  "scale",
+  "scaleShift",
+  "items",
+];
+
+for (const activation of [undefined, ...ACTIVATIONS]) {
+  for (const dtype of /** @type {const} */ (["float32", "float16"])) {
+    const what = activation ?? "scale and shift";
+    test(`gradients through ${what} are exact to their bounds for rows that float32 does for (${dtype}, seed = turn)`, () => {
+      for (const [turn, family] of [...families(dtype), "normal", "normal", "normal"].entries()) {
+        for (const [k, kind] of ROW_KINDS.entries()) {
+          // The kinds without scale and shift have a test above.
+          if (activation === undefined && k < 5) continue;
+          if (family !== "normal" && (turn + k) % 3 !== 0) continue;
+          // Products with normalized values of nearly nothing are less than what difference quotients resolve.
+          if (kind === "farBias" && family !== "normal") continue;
+          const [rows, n] = ROWS[(turn + k) % ROWS.length];
+          const dims = kind === "items" ? [3, rows, Math.min(n, 200)] : [rows, Math.min(n, 400)];
+          const layout = { name: "rows", dims, axes: [dims.length - 1], options: {} };
+          const name = ["layerNorm", "rmsNorm"][(turn + k) % 2];
+          const gradient = GRADIENTS[(turn + k) % GRADIENTS.length];
+          const seed = 2 * turn + (k % 2);
+          const draw = {
+            name,
+            layout,
+            dtype,
+            family,
+            kind,
+            eps: undefined,
+            seed,
+            gradient,
+            activation,
+          };
+          check(
+            draw,
+            `${name} ${dtype} ${activation} ${family} [${dims}] ${kind} ${gradient} seed ${seed}`,
+          );
+        }
+      }
+    });
+  }
+}
+
+test("gradients of groups through activations are exact to their bounds (seed = turn)", () => {
+  for (const [turn, activation] of [...ACTIVATIONS, ...ACTIVATIONS].entries()) {
+    const layout = {
+      name: "channels first",
+      dims: [2, 4, [70, 9000][turn % 2]],
+      numGroups: 2,
+      options: { numGroups: 2 },
+    };
+    for (const kind of ["weightBias", "farBias", "scaleShift"]) {
+      const family = ["normal", "mean1e4", "outlierHuge"][turn % 3];
+      const draw = { name: "groupNorm", layout, dtype: "float32", family, kind, activation };
+      check(
+        { ...draw, seed: 2 * turn, gradient: "normal" },
+        `groupNorm ${activation} ${family} [${layout.dims}] ${kind} seed ${2 * turn}`,
+      );
+    }
+  }
+});
+
+test("terms that float32 would round to a multiple of its smallest number are summed as they are", () => {
+  const [rows, n] = [4096, 65];
+  const x = Float64Array.from({ length: rows * n }, (_, i) => Math.fround(Math.sin(i % n)));
+  const bias = Float64Array.from({ length: n }, (_, i) => (i === 3 ? -97 : 0));
+  const ones = new Float64Array(rows * n).fill(1);
+  const options = { shape: [rows, n], bias, activation: "silu" };
+  const wide = layerNormBackward(ones, x, options).gradBias;
+  const narrow = layerNormBackward(Float32Array.from(ones), Float32Array.from(x), options).gradBias;
+  assert.ok(Math.abs(wide[3]) < 1e-35 && wide[3] !== 0);
+  assert.ok(Math.abs(narrow[3] / wide[3] - 1) <= 4 * 2 ** -23, `${narrow[3]} beside ${wide[3]}`);
+});
 
 test("the gradients of long runs are exact to their bounds (seed = turn)", () => {
   const forms = [

@@ -132,6 +132,9 @@ export function layoutsOf(op, n, columns = 5) {
 export const KINDS = ["none", "weight", "weightBias", "numbers", "offset", "cancel"];
 export const CONDITIONAL_KINDS = ["scale", "scaleShift", "all", "items", "offsetScale"];
 
+/** Where derivatives of activations nearly vanish: the second less than float32 is trusted with. @type {Record<string, number[]>} */
+const FLAT = { gelu: [-8, -10.2], gelu_tanh: [-5, -8], tanh: [-15, -26] };
+
 /** @param {string} op @returns {boolean} */
 export const hasAffine = (op) => !/Normalize|Response/.test(op);
 
@@ -287,6 +290,13 @@ export function makeCase({ name, layout, dtype, family, kind, eps, activation, p
       break;
     case "weightBias":
       affine(1);
+      break;
+    case "farBias":
+      affine(1);
+      set(
+        "bias",
+        ofOwn(() => random.pick([0, -1.3, 90, ...(FLAT[activation ?? ""] ?? [-30, -55])])),
+      );
       break;
     case "numbers":
       number("weight", 2 * random.normal());
