@@ -10,6 +10,7 @@ import {
   byWindows,
   type ReadGeometry,
 } from "./geometry.js";
+import type { CheckedCall } from "./last_call.js";
 import { readDestination, readParameter, readTensor } from "./operands.js";
 import {
   choice,
@@ -96,6 +97,9 @@ export interface Op {
   readonly family: Family | undefined;
   /** Whether it is the gradient of the operation whose inputs are those from x on. */
   readonly backward?: boolean;
+  /** What a call in a loop need not check again, and how many calls had something to check. */
+  last?: CheckedCall | undefined;
+  misses?: number;
 }
 
 /** What a preset sets. */
