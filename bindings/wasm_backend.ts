@@ -117,7 +117,7 @@ export class WasmBackend {
     const { array, kind, dtype, dims, size } = operand;
     if (array === undefined || bufferOf(array) !== this.buffer) return operand;
     const address = byteOffsetOf(array);
-    const pinned = new Operand(kind, dtype, dims, undefined, address, undefined, undefined);
+    const pinned = new Operand(kind, dtype, dims, undefined, address);
     pinned.size = size;
     return pinned;
   }
