@@ -76,7 +76,6 @@ export class WasmBackend {
     this.#float64 = new Float64Array();
     this.#uint16 = new Uint16Array();
     this.#results = this.#float32;
-    this.#rows = undefined;
     this.#views = new WeakMap();
   }
 
