@@ -213,7 +213,7 @@ const APART = ["lite", "webgpu", "auto"];
  * which may use them for WebGPU's objects.
  */
 const INTERNAL =
-  /^(operand|address|gradients|reduced|setNumber|backend|strides|handle|setTensor|geometry|target|family|owner|elementsOf|placed|unbiased|sums|channel|block|request|arrays|roundNormalized|statDims|lead|whole|rounds|remote|ofOld|destroyPrepared|instantiateWith|lengths|settle|seen|misses|setDim|fields|makeBackend|compileText|runPrepared|lost|isKept|array|kind|view|own|window|fault|number|statistics|describe|count|like|runs|scratch|viewOf|pin|setGradient|prepare|retain|isThere)$/;
+  /^(operand|address|gradients|setNumber|backend|strides|handle|setTensor|geometry|family|owner|elementsOf|placed|unbiased|channel|block|arrays|roundNormalized|statDims|lead|whole|rounds|remote|ofOld|destroyPrepared|instantiateWith|lengths|settle|seen|misses|setDim|fields|makeBackend|compileText|runPrepared|isKept|array|kind|view|own|fault|statistics|describe|like|scratch|viewOf|pin|setGradient|prepare|retain|isThere)$/;
 
 /** @param {string[]} entries whose common parts go to files of their own */
 function bundleEntries(entries) {
