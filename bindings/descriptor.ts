@@ -236,14 +236,19 @@ function checkRunning(d: Descriptor, training: boolean): void {
   }
   if (typeof d.runningVar !== "object") return;
   const { operand } = d.runningVar;
-  const negative = operand.kind === "gpu" ? -1 : findNegative(operand);
-  if (negative >= 0) {
-    throw wrongValue(where, "runningVar", "variances >= 0", `a negative one at ${negative}`);
-  }
+  checkVariances(where, operand);
   if (training && !d.op.backward && d.unbiased && d.x.size === operand.size && d.x.size !== 0) {
     const expected = "more than one value per channel for the unbiased running variance";
     throw wrongValue(where, "x", expected, `shape ${show(d.dims)}`);
   }
+}
+
+/** Throws where a running variance has an element below 0. */
+export function checkVariances(where: string, operand: Operand | undefined): void {
+  if (operand === undefined || operand.kind === "gpu") return;
+  const negative = findNegative(operand);
+  if (negative < 0) return;
+  throw wrongValue(where, "runningVar", "variances >= 0", `a negative one at ${negative}`);
 }
 
 /** The index of the first element below 0, or -1. */

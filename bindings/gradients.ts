@@ -1,13 +1,13 @@
 // Gradients: what a backward call reads and makes beside what its forward operation has.
 import type { Descriptor } from "./descriptor.js";
 import { type Dims, sameDims, show } from "./dims.js";
-import { isBits, ownArray } from "./dtypes.js";
+import { isBits } from "./dtypes.js";
 import { wrongType, wrongValue } from "./errors.js";
-import { flatOperand, newElements, Operand, residentOperand, settle } from "./operands.js";
+import { flatOperand, newElements, Operand, settle } from "./operands.js";
 import type { Options } from "./options.js";
 import { Placed } from "./parameters.js";
-import { likeX } from "./results.js";
-import { allocateTensor, type Tensor } from "./tensor.js";
+import { likeX, makeOperand } from "./results.js";
+import type { Tensor } from "./tensor.js";
 import type { WasmBackend } from "./wasm_backend.js";
 
 /** Parameters that have gradients. */
@@ -116,20 +116,11 @@ export function makeGradients(d: Descriptor, backend: WasmBackend, planned: bool
   if (d.gradSum !== undefined) d.gradSum = backend.pin(d.gradSum);
   for (const each of d.placed) each.operand = backend.pin(each.operand);
 
-  const resident = (of: Operand["dtype"], dims: Dims, size: number): Operand => {
-    const tensor = allocateTensor(where, backend, dims, of);
-    made.push(tensor);
-    const operand = residentOperand(tensor);
-    operand.size = size;
-    return operand;
-  };
-  const likeOf = (of: Operand, dims: Dims): Operand => {
-    if (planned || of.kind === "resident") return resident(of.dtype, dims, of.size);
-    const array = newElements(where, of.dtype, of.size);
-    const operand = flatOperand(of.dtype, ownArray(array, of.dtype, isBits(of.own)));
-    operand.array = array;
-    operand.size = of.size;
-    return operand;
+  const resident = (of: Operand["dtype"], dims: Dims, size: number): Operand =>
+    makeOperand(where, backend, made, of, dims, size);
+  const likeOf = ({ kind, dtype, size, own }: Operand, dims: Dims): Operand => {
+    const owner = planned || kind === "resident" ? backend : undefined;
+    return makeOperand(where, owner, made, dtype, dims, size, isBits(own));
   };
   try {
     d.y = likeOf(like, d.dims);
@@ -145,15 +136,7 @@ export function makeGradients(d: Descriptor, backend: WasmBackend, planned: bool
       const length = d.dtype === "float64" ? 2 * size : size;
       const address = backend.scratch(used, length * 8);
       if (address !== 0) {
-        gradient.sums = new Operand(
-          "flat",
-          "float64",
-          undefined,
-          undefined,
-          address,
-          undefined,
-          undefined,
-        );
+        gradient.sums = new Operand("flat", "float64", undefined, undefined, address);
         used += length * 8;
       } else if (gradient.target !== undefined && gradient.target.array === undefined) {
         gradient.sums = resident("float64", [length], length);
@@ -183,9 +166,9 @@ export function formGradients(
   like: Operand,
 ): Record<string, unknown> {
   const result: Record<string, unknown> = { gradInput: likeX(like, d.y!, d.dims) };
+  const { options, inputs } = d.op;
   for (const name of DIFFERENTIABLE) {
-    if (d.op.options.has(name) || name === "residual") {
-      if (name === "residual" && d.op.inputs.length < 3) continue;
+    if (options.has(name) || (inputs as readonly string[]).includes(name)) {
       result[GRADIENTS[name]] = null;
     }
   }

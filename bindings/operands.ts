@@ -52,12 +52,12 @@ export class Operand {
     /** Undefined for the flat kind. */
     readonly dims: Dims | undefined,
     /** The caller's own array, on the same memory as `array`. */
-    readonly own: OwnArray | undefined,
-    readonly address: number,
+    readonly own?: OwnArray | undefined,
+    readonly address = 0,
     /** Of the resident kind only. */
-    readonly tensor: Tensor | undefined,
+    readonly tensor?: Tensor,
     /** Of the tensor-like kind only. */
-    readonly fields: Fields | undefined,
+    readonly fields?: Fields,
   ) {
     this.array = own as Elements | undefined;
   }
@@ -124,7 +124,7 @@ function readElements(value: object): Operand | undefined {
 
 /** A typed array of the given element type. */
 export function flatOperand(dtype: DType, array: OwnArray): Operand {
-  return new Operand("flat", dtype, undefined, array, 0, undefined, undefined);
+  return new Operand("flat", dtype, undefined, array);
 }
 
 /** Zeros outside of wasm memory. */
@@ -138,7 +138,7 @@ export function newElements(where: string, dtype: DType, size: number): Elements
 
 export function residentOperand(tensor: Tensor): Operand {
   const { dtype, dims, address } = stateOf(tensor)!;
-  return new Operand("resident", dtype, dims, undefined, address, tensor, undefined);
+  return new Operand("resident", dtype, dims, undefined, address, tensor);
 }
 
 function readTensorLike(where: string, name: string, value: Record<string, unknown>): Operand {
@@ -208,7 +208,7 @@ function readNested(where: string, name: string, value: readonly unknown[]): Ope
   visit(value, 0);
   checkDims(where, name, dims);
   const array = (values ?? new Float64Array(0)) as OwnArray;
-  return new Operand("nested", "float64", dims, array, 0, undefined, undefined);
+  return new Operand("nested", "float64", dims, array);
 }
 
 /** An operand's kind in a few words. */

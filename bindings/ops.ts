@@ -10,6 +10,7 @@ import {
   byWindows,
   type ReadGeometry,
 } from "./geometry.js";
+import type { CheckedCall } from "./last_call.js";
 import { readDestination, readParameter, readTensor } from "./operands.js";
 import {
   choice,
@@ -84,7 +85,7 @@ export const LENIENT: readonly (Family | undefined)[] = ["norm", "deviation"];
 export type InputName = "gradOutput" | "x" | "residual";
 
 export interface Op {
-  readonly name: OpName;
+  name: OpName;
   readonly kernel: KernelName | ((options: Options) => KernelName);
   /** The names of the tensors that come before the options; with a residual, the sum is a result. */
   readonly inputs: readonly InputName[];
@@ -96,7 +97,12 @@ export interface Op {
   readonly family: Family | undefined;
   /** Whether it is the gradient of the operation whose inputs are those from x on. */
   readonly backward?: boolean;
+  /** What a call in a loop need not check again, and how many calls had something to check. */
+  last?: CheckedCall | undefined;
+  misses?: number;
 }
+
+type Row = Omit<Op, "name">;
 
 /** What a preset sets. */
 export interface Preset {
@@ -221,31 +227,26 @@ const RMS = { ...LAYER, kernel: "rms_norm", statistics: RSTD, family: "rms" } as
 const NORM = { ...LAYER, statistics: [], eps: 1e-12, family: "norm" } as const;
 const ADD = { inputs: X_RESIDUAL } as const;
 
-const FORWARD: Readonly<Record<ForwardName, Op>> = {
+const FORWARD: Readonly<Record<ForwardName, Row>> = {
   layerNorm: {
-    name: "layerNorm",
     ...LAYER,
     options: readers<LayerNormOptions>({ ...trailing, ...epilogue, ...output }),
   },
   rmsNorm: {
-    name: "rmsNorm",
     ...RMS,
     options: readers<RmsNormOptions>({ ...trailing, ...epilogue, ...output }),
   },
   groupNorm: {
-    name: "groupNorm",
     ...LAYER,
     geometry: byGroups,
     options: readers<GroupNormOptions>({ ...groups, ...epilogue, ...output }),
   },
   instanceNorm: {
-    name: "instanceNorm",
     ...LAYER,
     geometry: byInstances,
     options: readers<InstanceNormOptions>({ ...channels, ...epilogue, ...output }),
   },
   batchNorm: {
-    name: "batchNorm",
     ...LAYER,
     kernel: ({ training }) => (training ? "layer_norm" : "batch_norm"),
     geometry: byBatch,
@@ -261,20 +262,17 @@ const FORWARD: Readonly<Record<ForwardName, Op>> = {
     family: "batch",
   },
   l2Normalize: {
-    name: "l2Normalize",
     ...NORM,
     kernel: "l2_normalize",
     options: readers<L2NormalizeOptions>({ ...axes, ...constants, ...out }),
   },
   lpNormalize: {
-    name: "lpNormalize",
     ...NORM,
     kernel: ({ p }) =>
       p === 1 ? "l1_normalize" : p === Infinity ? "max_normalize" : "l2_normalize",
     options: readers<LpNormalizeOptions>({ ...axes, p: readOrder, ...constants, ...out }),
   },
   meanVarianceNormalize: {
-    name: "meanVarianceNormalize",
     ...NORM,
     kernel: "mean_variance_normalize",
     geometry: byAxesOrImages,
@@ -283,7 +281,6 @@ const FORWARD: Readonly<Record<ForwardName, Op>> = {
     family: "deviation",
   },
   localResponseNorm: {
-    name: "localResponseNorm",
     ...NORM,
     kernel: "local_response_norm",
     geometry: byWindows,
@@ -298,19 +295,16 @@ const FORWARD: Readonly<Record<ForwardName, Op>> = {
     family: undefined,
   },
   addLayerNorm: {
-    name: "addLayerNorm",
     ...LAYER,
     ...ADD,
     options: readers<AddLayerNormOptions>({ ...trailing, ...epilogue, ...add }),
   },
   addRmsNorm: {
-    name: "addRmsNorm",
     ...RMS,
     ...ADD,
     options: readers<AddRmsNormOptions>({ ...trailing, ...epilogue, ...add }),
   },
   addGroupNorm: {
-    name: "addGroupNorm",
     ...LAYER,
     ...ADD,
     geometry: byGroups,
@@ -321,16 +315,21 @@ const FORWARD: Readonly<Record<ForwardName, Op>> = {
 // Options of a forward operation that its backward one lacks.
 const RESULT_OPTIONS = ["out", "sumOut", "returnStats"];
 
-function backwardOf(forward: Op): Op {
+function backwardOf(forward: Row): Row {
   const options = new Map(forward.options);
   for (const name of RESULT_OPTIONS) options.delete(name);
   for (const name of forward.statistics) options.set(name, readTensor);
   if (forward.inputs.length > 1) options.set("gradSum", readTensor);
-  const name = `${forward.name as Differentiable}Backward` as const;
-  return { ...forward, name, inputs: ["gradOutput", ...forward.inputs], options, backward: true };
+  return { ...forward, inputs: ["gradOutput", ...forward.inputs], options, backward: true };
 }
 
-export const OPS: Readonly<Record<OpName, Op>> = {
+// Operations go by their names in the table.
+function named(rows: Record<OpName, Row>): Readonly<Record<OpName, Op>> {
+  for (const name in rows) (rows[name as OpName] as Op).name = name as OpName;
+  return rows as Record<OpName, Op>;
+}
+
+export const OPS = named({
   ...FORWARD,
   layerNormBackward: backwardOf(FORWARD.layerNorm),
   rmsNormBackward: backwardOf(FORWARD.rmsNorm),
@@ -341,7 +340,7 @@ export const OPS: Readonly<Record<OpName, Op>> = {
   addLayerNormBackward: backwardOf(FORWARD.addLayerNorm),
   addRmsNormBackward: backwardOf(FORWARD.addRmsNorm),
   addGroupNormBackward: backwardOf(FORWARD.addGroupNorm),
-};
+});
 
 /** An operation whose options are read by others than `OPS` names. */
 export function withReaders(op: Op, readers: ReadonlyMap<Reader, Reader>): Op {

@@ -1,7 +1,8 @@
 // From the caller's options object to checked values, by the table of operations.
-import type { Dims } from "./dims.js";
+import { type Dims, readNumbers } from "./dims.js";
 import { DTYPES } from "./dtypes.js";
 import { describe, quotedList, wrongType, wrongValue } from "./errors.js";
+import { type CheckedCall, isSame } from "./last_call.js";
 import type { Operand } from "./operands.js";
 import { type Family, LENIENT, OPS, type Op, PRESETS, type Preset } from "./ops.js";
 import { requirePlain } from "./tensor.js";
@@ -47,23 +48,63 @@ export class Options {
   returnStats = false;
 }
 
-/** Reads the options of an operation: own properties, each once; undefined counts as absent. */
-export function readOptions(op: Op, given: unknown): Options {
-  const options = new Options();
-  if (given === undefined) return options;
-  requirePlain(op.name, "options", given);
-  for (const name in given) {
+/**
+ * Reads the options of an operation: own properties, each once; undefined counts as absent. If they are those of `last`, which
+ * then has not changed otherwise either, returns its options. Names and values go to `seen`.
+ */
+export function readOptions(op: Op, given: unknown, last?: CheckedCall, seen?: unknown[]): Options {
+  if (given !== undefined) requirePlain(op.name, "options", given);
+  const before = last?.seen ?? NONE;
+  // Those read so far, unless they are those of the last call: then as many as `at` says.
+  let options = last === undefined ? new Options() : undefined;
+  let at = 0;
+  for (const name in given as object | undefined) {
     if (!hasOwn.call(given, name)) continue;
-    const value: unknown = given[name as keyof typeof given];
+    let value = (given as Record<string, unknown>)[name];
     if (value === undefined) continue;
-    const read = op.options.get(name);
-    if (read === undefined) {
-      const known = [...op.options.keys()].join(", ");
-      throw wrongType(op.name, "options", `only ${known}`, describe(name));
+    if (options === undefined) {
+      if (name === before[at]) {
+        const known = before[at + 1];
+        // Read once, also if it then is another.
+        if (Array.isArray(known) && Array.isArray(value)) value = readNumbers(op.name, name, value);
+        if (isSame(value, known)) {
+          at += 2;
+          continue;
+        }
+      }
+      options = readAgain(op, before, at);
     }
-    (options as unknown as Record<string, unknown>)[name] = read(op.name, name, value);
+    readOption(op, options, name, value, seen);
   }
+  if (options !== undefined) return options;
+  return at === before.length && last!.isThere() ? last!.options : readAgain(op, before, at);
+}
+
+const NONE: readonly never[] = [];
+
+// The first options of the last call, of which was kept what runs no code when it is read.
+function readAgain(op: Op, seen: readonly unknown[], end: number): Options {
+  const options = new Options();
+  for (let i = 0; i < end; i += 2) readOption(op, options, seen[i] as string, seen[i + 1]);
   return options;
+}
+
+function readOption(
+  op: Op,
+  options: Options,
+  name: string,
+  value: unknown,
+  seen?: unknown[],
+): void {
+  const read = op.options.get(name);
+  if (read === undefined) {
+    const known = [...op.options.keys()].join(", ");
+    throw wrongType(op.name, "options", `only ${known}`, describe(name));
+  }
+  const result = read(op.name, name, value);
+  (options as unknown as Record<string, unknown>)[name] = result;
+  // An array of numbers as it was read.
+  seen?.push(name, Array.isArray(value) ? result : value);
 }
 
 /** What a preset sets for an operation. */

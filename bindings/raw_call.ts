@@ -44,10 +44,10 @@ export class RawCall {
   readonly #slots: readonly Slot[];
 
   // What is set, by the descriptor it came from.
-  #op: string | undefined = undefined;
+  #op: string | undefined;
   #backward = false;
-  #dtype: DType | undefined = undefined;
-  #activation: string | undefined = undefined;
+  #dtype: DType | undefined;
+  #activation: string | undefined;
   #roundNormalized = false;
   #unbiased = true;
   #eps = Number.NaN;

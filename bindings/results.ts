@@ -19,20 +19,9 @@ export function makeResults(
     // Memory may grow, which would detach arrays that are views of it.
     for (const each of d.placed) each.operand = backend.pin(each.operand);
   }
-  const make = (dtype: DType, dims: Dims, size: number): Operand => {
-    let operand: Operand;
-    if (x.kind === "resident") {
-      const tensor = allocateTensor(op.name, backend, dims, dtype);
-      made.push(tensor);
-      operand = residentOperand(tensor);
-    } else {
-      const array = newElements(op.name, dtype, size);
-      operand = flatOperand(dtype, ownArray(array, dtype, isBits(x.own)));
-      operand.array = array;
-    }
-    operand.size = size;
-    return operand;
-  };
+  const owner = x.kind === "resident" ? backend : undefined;
+  const make = (dtype: DType, dims: Dims, size: number): Operand =>
+    makeOperand(op.name, owner, made, dtype, dims, size, isBits(x.own));
   try {
     d.y ??= make(d.dtype, d.dims, x.size);
     if (op.inputs.length > 1) d.sum ??= make(d.dtype, d.dims, x.size);
@@ -49,6 +38,30 @@ export function makeResults(
     throw error;
   }
   return made;
+}
+
+/** What is written to: a tensor, which is added to those made, or without a backend an array. */
+export function makeOperand(
+  where: string,
+  backend: WasmBackend | undefined,
+  made: Tensor[],
+  dtype: DType,
+  dims: Dims,
+  size: number,
+  asBits = false,
+): Operand {
+  let operand: Operand;
+  if (backend === undefined) {
+    const array = newElements(where, dtype, size);
+    operand = flatOperand(dtype, ownArray(array, dtype, asBits));
+    operand.array = array;
+  } else {
+    const tensor = allocateTensor(where, backend, dims, dtype);
+    made.push(tensor);
+    operand = residentOperand(tensor);
+  }
+  operand.size = size;
+  return operand;
 }
 
 /** What the caller gets: y, or an object of y, the sum and the statistics. */

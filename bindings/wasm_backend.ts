@@ -42,6 +42,8 @@ export class WasmBackend {
   #float32 = new Float32Array();
   #float64 = new Float64Array();
   #uint16 = new Uint16Array();
+  // What the call is set to, if that is rows in arrays and may be run again: others are not kept alive.
+  #rows: Descriptor | undefined;
   // The part of the chunk that the last call wrote.
   #results: Elements = this.#float32;
   #views = new WeakMap<TensorState, Elements>();
@@ -114,7 +116,7 @@ export class WasmBackend {
     const { array, kind, dtype, dims, size } = operand;
     if (array === undefined || bufferOf(array) !== this.buffer) return operand;
     const address = byteOffsetOf(array);
-    const pinned = new Operand(kind, dtype, dims, undefined, address, undefined, undefined);
+    const pinned = new Operand(kind, dtype, dims, undefined, address);
     pinned.size = size;
     return pinned;
   }
@@ -152,14 +154,25 @@ export class WasmBackend {
     }
   }
 
-  /** Runs a complete descriptor. Allocates nothing in wasm memory. */
-  run(d: Descriptor): void {
+  /** Runs a complete descriptor, which then may be the same again. Allocates nothing in wasm memory. */
+  run(d: Descriptor, isKept: boolean): void {
     if (d.x.size === 0 && d.gradients === undefined) return;
     const call = this.#call;
-    call.describe(d);
-    const whole = this.#placeParameters(call, d);
-    if (d.gradients === undefined && d.x.array !== undefined && whole && isRows(d)) {
+    let whole = d === this.#rows;
+    if (whole) {
+      this.#enterAgain(d);
+    } else {
+      this.#rows = undefined;
+      call.describe(d);
+      whole =
+        this.#placeParameters(call, d) &&
+        d.gradients === undefined &&
+        d.x.array !== undefined &&
+        isRows(d);
+    }
+    if (whole) {
       this.#batch(call, d);
+      if (isKept) this.#rows = d;
       return;
     }
     this.#place(call, d);
@@ -210,7 +223,7 @@ export class WasmBackend {
     for (const { name, operand, strides } of d.placed) {
       const role = roles[name];
       const { array, dtype, size, address } = operand;
-      const bytes = (size * DTYPES[dtype].bytes + 15) & -16;
+      const bytes = paddedBytes(operand);
       const updated =
         d.kernel !== "batch_norm" && (name === "runningMean" || name === "runningVar");
       if (array === undefined) {
@@ -277,6 +290,16 @@ export class WasmBackend {
       undefined,
       isRemote,
     );
+  }
+
+  /** Copies the parameters of a descriptor to where they were copied when it was set. */
+  #enterAgain(d: Descriptor): void {
+    let free = this.#parameters;
+    for (const { name, operand } of d.placed) {
+      if (operand.array === undefined || name === "residual") continue;
+      this.#enter(operand, 0, operand.size, free);
+      free += paddedBytes(operand);
+    }
   }
 
   /** As many whole rows at a time as the chunk holds, normalized in place there. */
@@ -391,6 +414,10 @@ export class WasmBackend {
     }
     return dtype === "float32" ? this.#float32 : dtype === "float64" ? this.#float64 : this.#uint16;
   }
+}
+
+function paddedBytes({ size, dtype }: Operand): number {
+  return (size * DTYPES[dtype].bytes + 15) & -16;
 }
 
 // Whether runs are whole rows of which the chunk holds some, and parameters the same for all.
