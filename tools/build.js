@@ -207,14 +207,6 @@ async function compile() {
  */
 const APART = ["lite", "webgpu", "auto"];
 
-/**
- * Properties that are shortened: those of what a call becomes on its way (Operand, Placed, Descriptor, CheckedCall and the like),
- * which nobody else sees and no code names in strings. They have to be nobody else's as well, and are left to entries apart,
- * which may use them for WebGPU's objects.
- */
-const INTERNAL =
-  /^(operand|address|gradients|setNumber|backend|strides|handle|setTensor|geometry|family|owner|elementsOf|placed|unbiased|channel|block|arrays|roundNormalized|statDims|lead|whole|rounds|remote|ofOld|destroyPrepared|instantiateWith|lengths|settle|seen|misses|setDim|fields|makeBackend|compileText|runPrepared|isKept|array|kind|view|own|fault|statistics|describe|like|scratch|viewOf|pin|setGradient|prepare|retain|isThere)$/;
-
 /** @param {string[]} entries whose common parts go to files of their own */
 function bundleEntries(entries) {
   return bundle({
@@ -225,7 +217,6 @@ function bundleEntries(entries) {
     // Peers, which users have or lack.
     external: ["@tensorflow/*"],
     minify: true,
-    mangleProps: entries.some((name) => APART.includes(name)) ? undefined : INTERNAL,
     format: "esm",
     target: "es2022",
     logLevel: "warning",

@@ -23,7 +23,7 @@ async function shrinkFile(file) {
     // Functions that stand together compress better.
     compress: { passes: 3, hoist_funs: true },
     // Node prints the whole line above an error that nobody catches.
-    format: { max_line_len: 1000 },
+    format: { max_line_len: 500 },
   });
   if (gzipSync(code).length < gzipSync(before).length) await writeFile(file, code);
 }

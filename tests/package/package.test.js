@@ -17,7 +17,7 @@ import { graph, pack, ROOT } from "./pack.js";
  */
 const BESIDE_BUDGETS = { "layernorm/nn": 8 * 1024, "layernorm/tfjs": 44 * 1024 };
 /** Of all that an entry loads. */
-const BUDGETS = { layernorm: 54 * 1024, "layernorm/lite": 15 * 1024 };
+const BUDGETS = { layernorm: 55 * 1024, "layernorm/lite": 15 * 1024 };
 
 const { tarball, files, project, installed } = pack();
 const manifest = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
