@@ -29,7 +29,7 @@ const GROUPS = [
   ["activations", /activat/],
   [
     "gradients",
-    /[Bb]ackward|[Nn]arrow|Wide(Gradient|Parameter|Block|Piece)|[Gg]radient|derivative|Elements|SumMaker|(add|write)(_equal)?_steps|^are_finite|^widen_products|Precise|^(multiply|accumulate|total|widen|narrow|product|sum|add)$|StatisticsOf/,
+    /[Bb]ackward|[Nn]arrow|Wide(Gradient|Parameter|Block|Piece)|[Gg]radient|derivative|Elements|SumMaker|(add|write)(_equal)?_steps|^are_finite|^step_back|^widen_products|Precise|^(multiply|accumulate|total|widen|narrow|product|sum|add)$|StatisticsOf/,
   ],
   ["float16 and bfloat16", /float16|(to|from)_float32$|convert_float64$/],
   ["columns, float32", /ColumnsF32::/],

@@ -95,6 +95,13 @@ const CALLS = [
   ["addGroupNorm", [3, 64, 41, 40], (of) => ({ numGroups: 8, weight: of([64]) })],
   ["layerNormBackward", [290, 1030]],
   ["layerNormBackward", [290, 1030], (of) => ({ weight: of([1030]), bias: of([1030]) })],
+  [
+    "layerNormBackward",
+    [290, 1030],
+    (of) => ({ weight: of([1030]), bias: of([1030]), activation: "silu" }),
+  ],
+  ["rmsNormBackward", [523, 1023], (of) => ({ scale: of([1023]), shift: of([1023]) })],
+  ["layerNormBackward", [290, 1030], (of) => ({ scale: of([1030]), activation: "gelu" })],
   ["l2NormalizeBackward", [290, 1030]],
   ["addRmsNormBackward", [290, 1030], (of) => ({ weight: of([1030]) })],
   ["layerNormBackward", [9001, 33], (of) => ({ weight: of([33]), bias: of([33]) })],
