@@ -23,8 +23,10 @@ const WORKERS = ["exactness", "rms-cost", "speed"].map((id) => `sections/${id}/w
 const MATH_CHARACTERS = "0123456789.,;+−-=≈⋅()[]√∞";
 const ASCII = String.fromCharCode(...Array.from({ length: 95 }, (_, i) => 32 + i));
 
+/** What people read of a font, its licence among it: that stands beside the fonts. */
+const NAMES = "name";
 /** Of ligatures and other forms, kinds of glyphs, metrics of the line that vary, and names of styles: the page asks for none. */
-const UNUSED_TABLES = ["GSUB", "GDEF", "MVAR", "STAT"];
+const UNUSED_TABLES = ["GSUB", "GDEF", "MVAR", "STAT", NAMES];
 
 /**
  * The page's fonts, each cut down to the characters that the page has.
@@ -260,9 +262,9 @@ async function writeFonts(html, folder) {
     MATH_CHARACTERS,
   ].join("");
   await Promise.all([
-    cutFont("@fontsource/noto-sans-math", "noto-sans-math-latin-400-normal", math, {}).then(
-      (font) => writeFile(join(folder, "math.woff2"), font),
-    ),
+    cutFont("@fontsource/noto-sans-math", "noto-sans-math-latin-400-normal", math, {
+      dropTables: [NAMES],
+    }).then((font) => writeFile(join(folder, "math.woff2"), font)),
     ...TEXT_FONTS.map(({ name, has }) =>
       cutFont(
         "@fontsource-variable/noto-sans",

@@ -21,7 +21,7 @@ async function shrinkFile(file) {
   const { code = before } = await minify(before, {
     module: true,
     // Functions that stand together compress better.
-    compress: { passes: 3, hoist_funs: true },
+    compress: { passes: 3, hoist_funs: true, lhs_constants: false },
     // Node prints the whole line above an error that nobody catches.
     format: { max_line_len: 500 },
   });
