@@ -167,7 +167,7 @@ test("terms that float32 would round to a multiple of its smallest number are su
   const x = Float64Array.from({ length: rows * n }, (_, i) => Math.fround(Math.sin(i % n)));
   const bias = Float64Array.from({ length: n }, (_, i) => (i === 3 ? -97 : 0));
   const ones = new Float64Array(rows * n).fill(1);
-  const options = { shape: [rows, n], bias, activation: "silu" };
+  const options = { shape: [rows, n], bias, activation: /** @type {const} */ ("silu") };
   const wide = layerNormBackward(ones, x, options).gradBias;
   const narrow = layerNormBackward(Float32Array.from(ones), Float32Array.from(x), options).gradBias;
   assert.ok(Math.abs(wide[3]) < 1e-35 && wide[3] !== 0);
