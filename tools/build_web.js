@@ -314,7 +314,7 @@ async function cutFont(packageName, name, characters, options) {
     // For screens of large pixels without smoothing. The text's fonts have no hints to begin with.
     noHinting: true,
   };
-  const cut = await subsetFont(font, kept, { targetFormat: "sfnt", ...always, ...options });
+  const cut = await subsetFont(font, kept, { targetFormat: "truetype", ...always, ...options });
   return subsetFont(renamed(cut), kept, { targetFormat: "woff2", ...always });
 }
 
@@ -322,7 +322,7 @@ async function cutFont(packageName, name, characters, options) {
  * What people read of a font, its licence among it, takes 300 bytes of each file after compression, and stands beside them.
  * Browsers want a name.
  *
- * @param {Buffer} font as sfnt, whose tables stand in a directory: tag, checksum, offset, length
+ * @param {Buffer} font uncompressed, whose tables stand in a directory: tag, checksum, offset, length
  * @returns {Buffer} with one name of one letter
  */
 function renamed(font) {
