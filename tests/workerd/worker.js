@@ -4,6 +4,7 @@ import * as auto from "../../dist/auto.js";
 import * as layernorm from "../../dist/index.js";
 // @ts-expect-error: the runtime makes a WebAssembly.Module of it.
 import wasm from "../../dist/layernorm.wasm";
+import * as lite from "../../dist/lite.js";
 import * as nn from "../../dist/nn.js";
 import * as slim from "../../dist/slim.js";
 import * as webgpu from "../../dist/webgpu.js";
@@ -30,6 +31,7 @@ export default {
         "first call": describe(() => layernorm.layerNorm([1, 2])),
         "init()": await describeRejection(() => layernorm.init()),
         "slim's first call": describe(() => layerNorm([1, 2])),
+        "lite's first call": describe(() => lite.layerNorm(Float32Array.of(1, 2))),
       }),
       "/init": async () => {
         const result = url.includes("sync") ? initSync(wasm) : await init({ module: wasm });
@@ -38,7 +40,10 @@ export default {
       // All entries share the instance.
       "/default": () => checks(layernorm),
       "/entries": () =>
-        checkEntries({ load: async (name) => ENTRIES[name], wasm: { module: wasm } }),
+        checkEntries(
+          { load: async (name) => ENTRIES[name], wasm: { module: wasm } },
+          Object.keys(ENTRIES),
+        ),
       "/dispose": () => layernorm.dispose(),
     };
     const reply = await replies[new URL(url).pathname]?.();
